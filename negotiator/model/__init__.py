@@ -1,0 +1,1 @@
+"""Frozen values that every room shares. No module here imports anything but `errors` and `canonical`."""

@@ -1,0 +1,149 @@
+"""What the enforcement point hands to the services, and what it gets back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from negotiator.canonical import sha256_hex
+from negotiator.model.findings import Finding
+from negotiator.model.levels import Level
+from negotiator.model.obligations import Obligation
+from negotiator.model.records import OutcomeEnd
+from negotiator.model.routes import RouteRule
+
+__all__ = ["CallerClass", "Declared", "GovernedRequest", "Outcome", "Presented", "Refusal", "Verdict"]
+
+CallerClass = Literal["agent", "human", "unknown"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Presented:
+    """The claims that a request's headers make, syntactically well-formed and nothing more.
+
+    Attributes:
+        negotiation: the compact JWS of `UAIX-Negotiation`; empty if absent.
+        credential: the API token of `UAIX-Credential` (site's routes) or `Authorization: Bearer` (ours).
+        correlation: `UAIX-Correlation`.
+        expires_at: `UAIX-Expires`, parsed.
+        idempotency_key: `Idempotency-Key`, unquoted.
+        consent, evidence: `UAIX-Consent`, `UAIX-Evidence`.
+        trace_id: the 32 hex digits of `traceparent`.
+    """
+
+    negotiation: str = ""
+    credential: str = ""
+    correlation: str = ""
+    expires_at: datetime | None = None
+    idempotency_key: str = ""
+    consent: str = ""
+    evidence: tuple[str, ...] = ()
+    trace_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GovernedRequest:
+    """One request that a rule governs.
+
+    Attributes:
+        method: upper-case.
+        target: the raw path and query, as the client sent them.
+        rule: the rule that matched.
+        caller_class: see interface §4.
+        person: the person id that the site's `human_authenticator` vouches for; empty otherwise.
+        source: the client's address, for budgets and logs; never a fact.
+        body_sha256: lower-case hex; empty where the body flows (`stream_body`) or none was read.
+    """
+
+    method: str
+    target: str
+    rule: RouteRule
+    presented: Presented
+    caller_class: CallerClass
+    person: str = ""
+    source: str = ""
+    content_type: str = ""
+    body: bytes = field(default=b"", repr=False)
+    body_sha256: str = ""
+    body_bytes: int = 0
+
+    @property
+    def target_sha256(self) -> str:
+        """Digest of the target: a query may hold what must not stand in a ledger."""
+        return sha256_hex(self.target.encode("utf-8", "surrogateescape"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """A no that says how to get to yes. `web/problems.py` gives it a status and a form.
+
+    Attributes:
+        code: stable problem code.
+        detail: what was wrong with this request, for a person; never echoes it raw.
+        next_action: the one next thing to do.
+        retry_after_seconds: 0 where waiting does not help.
+    """
+
+    code: str
+    detail: str
+    decision_id: str = ""
+    obligations: tuple[Obligation, ...] = ()
+    policies: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    fallback: str = ""
+    safe_default: str = ""
+    next_action: str = ""
+    retry_after_seconds: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What the enforcement point does now. It was recorded before it was returned.
+
+    Attributes:
+        kind: `proceed` calls the site; `refuse` answers `refusal`; `hold` answers 202 with `proposal_id`.
+        decision_id: for `UAIX-Decision`.
+        level: the effective level, for `UAIX-Level`; None where no agent was decided on.
+        effect: an intent is open: `finish` must be called with its outcome before the last byte.
+    """
+
+    kind: Literal["proceed", "refuse", "hold"]
+    decision_id: str
+    level: Level | None = None
+    effect: bool = False
+    refusal: Refusal | None = None
+    proposal_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How the site's answer to an effect ended.
+
+    Attributes:
+        status: the site's status; 0 where it sent no head.
+        body_bytes: bytes of the answer that the site produced (0 for HEAD, 204 and 304).
+        body_sha256: lower-case hex digest of those bytes.
+    """
+
+    end: OutcomeEnd
+    status: int
+    body_bytes: int
+    body_sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """What became of a posted declaration. It was recorded before it was returned.
+
+    Attributes:
+        kind: `created` is 201; `existing` is 200, the stored answer; `refused` answers `refusal`.
+        message: the keyed message `uai.capability.negotiation.v1`; empty when refused.
+    """
+
+    kind: Literal["created", "existing", "refused"]
+    decision_id: str
+    message: Mapping[str, Any] = field(default_factory=dict)
+    level: Level | None = None
+    refusal: Refusal | None = None

@@ -1,0 +1,137 @@
+"""What the store keeps beside the ledger, as values. Times are aware UTC `datetime`s with microseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from negotiator.model.facts import AgentFacts, DeclaredFacts, IdentityKind
+from negotiator.model.levels import Level
+
+__all__ = ["Agent", "Credential", "Identity", "Intent", "Negotiation", "OutcomeEnd", "Proposal", "ProposalState"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """An agent that an operator registered."""
+
+    agent_id: str
+    name: str
+    max_level: Level
+    operated_by: str
+    created_at: datetime
+    revoked_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credential:
+    """One API token of an agent; only a keyed hash of its secret is kept."""
+
+    credential_id: str
+    agent_id: str
+    verifier: str
+    created_at: datetime
+    revoked_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """Who a request comes from, after its credential was checked.
+
+    Attributes:
+        subject: `agent:<agent id>`, or `anon:<first negotiation id>`; `anonymous` before any negotiation.
+        credential_id: empty for anonymous callers.
+        max_level: the cap that the decision was made with; a claim of the unit that records it.
+    """
+
+    kind: IdentityKind
+    subject: str
+    verified: bool
+    max_level: Level
+    credential_id: str = ""
+    agent_id: str = ""
+    operated_by: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Negotiation:
+    """A stored answer to a declaration.
+
+    Attributes:
+        digest: of the declaration; with the credential it finds an identical one again.
+        principal: the agent's facts as they were declared.
+        declared: the facts of the declaration.
+        body: the answer without `token`; the token is made again from these values.
+        key_id: the key that signed the token.
+    """
+
+    negotiation_id: str
+    subject: str
+    identity_kind: IdentityKind
+    credential_id: str
+    digest: str
+    strict: bool
+    declared_level: Level
+    effective_level: Level
+    principal: AgentFacts
+    declared: DeclaredFacts
+    body: Mapping[str, Any]
+    bundle_digest: str
+    key_id: str
+    issued_at: datetime
+    expires_at: datetime
+    ended_at: datetime | None = None
+
+
+class OutcomeEnd(StrEnum):
+    """How an effect ended (interface §4)."""
+
+    COMPLETE = "complete"
+    CLIENT_GONE = "client_gone"
+    SITE_ERROR = "site_error"
+    ABORTED = "aborted"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intent:
+    """An effect that was allowed and whose outcome is not yet known."""
+
+    decision_id: str
+    owner: str
+    lease_seq: int
+    subject: str
+    action: str
+    opened_at: datetime
+    ended_at: datetime | None = None
+    end: OutcomeEnd | None = None
+
+
+class ProposalState(StrEnum):
+    """Where a memory proposal stands; the machine that moves it is part of the memory room."""
+
+    PENDING = "pending"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A memory write that waits for a human.
+
+    Attributes:
+        held: the request as it would have reached the site: `method`, `target`, `content_type`; never
+            credentials or forwarding headers.
+        body: its exact bytes.
+    """
+
+    proposal_id: str
+    decision_id: str
+    subject: str
+    resource: str
+    state: ProposalState
+    held: Mapping[str, str]
+    body: bytes
+    body_sha256: str
+    created_at: datetime

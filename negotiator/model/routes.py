@@ -1,0 +1,61 @@
+"""Route rules: which requests of the site are governed, and as what. Configuration makes them, `web/` matches them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from negotiator.model.actions import READ_ACTIONS
+from negotiator.model.facts import ResourceFacts
+
+__all__ = ["CacheRule", "RouteRule", "UndeclaredRule", "UnmatchedRules", "UnmatchedSafe", "UnmatchedUnsafe"]
+
+UndeclaredRule = Literal["limited", "deny", "human_only", "pass"]
+CacheRule = Literal["private", "site"]
+UnmatchedSafe = Literal["pass", "govern"]
+UnmatchedUnsafe = Literal["deny_agents", "deny_unknown", "govern", "pass"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RouteRule:
+    """One `[[routes]]` table.
+
+    Attributes:
+        methods: upper-case methods; empty means any. A rule for GET also governs HEAD.
+        path: Starlette path syntax, e.g. `/comments/{id:int}`.
+        action: one of the agents' actions.
+        resource: what the action is upon.
+        undeclared: what happens without a valid negotiation.
+        stream_body: decide on headers only and let the body flow.
+        max_body_bytes: larger bodies are 413.
+        cache: `site` leaves the site's own `Cache-Control` on allowed answers.
+        publish: name this route in discovery documents.
+    """
+
+    methods: frozenset[str]
+    path: str
+    action: str
+    resource: ResourceFacts
+    undeclared: UndeclaredRule
+    stream_body: bool = False
+    max_body_bytes: int = 1_048_576
+    cache: CacheRule = "private"
+    publish: bool = False
+
+    @property
+    def label(self) -> str:
+        """The rule as it is written in the configuration, e.g. `POST /comments`."""
+        return f"{','.join(sorted(self.methods)) or '*'} {self.path}"
+
+    @property
+    def reads(self) -> bool:
+        """Whether its action is in the group `read`: no effect, so no intent."""
+        return self.action in READ_ACTIONS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnmatchedRules:
+    """What happens to requests that no rule matches."""
+
+    safe: UnmatchedSafe = "pass"
+    unsafe: UnmatchedUnsafe = "deny_agents"

@@ -1,0 +1,44 @@
+"""What services need from the outside, as Protocols. Adapters are `store/` and `assembly.py`.
+
+Rules:
+
+- Every change of state is a unit `def unit(tx: Tx) -> T`, handed to `Store.transact`. A unit is a function of its
+  `tx` only: it may run again, keeps no state outside, awaits nothing, does no file or network work and no Cedar, and
+  raises `ClaimFailed` before its first write where it can.
+- A claim is one conditional statement; `False` means that the claimed fact does not hold.
+- The entry of a unit commits with the state that it explains.
+- Every port is bound to one project; there is no unscoped read.
+"""
+
+from negotiator.ports.aggregates import (
+    AgentReads,
+    AgentWrites,
+    IntentWrites,
+    LedgerReads,
+    NegotiationReads,
+    NegotiationWrites,
+    ProposalReads,
+    ProposalWrites,
+)
+from negotiator.ports.environment import Clock, Ids, PolicySource, Signer, Verifiers
+from negotiator.ports.transactions import Lane, Reader, Store, Tx
+
+__all__ = [
+    "AgentReads",
+    "AgentWrites",
+    "Clock",
+    "Ids",
+    "IntentWrites",
+    "Lane",
+    "LedgerReads",
+    "NegotiationReads",
+    "NegotiationWrites",
+    "PolicySource",
+    "ProposalReads",
+    "ProposalWrites",
+    "Reader",
+    "Signer",
+    "Store",
+    "Tx",
+    "Verifiers",
+]

@@ -1,0 +1,123 @@
+"""One small Protocol per aggregate: what can be read of it, and what a unit may do to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from negotiator.model.levels import Level
+from negotiator.model.records import Agent, Credential, Intent, Negotiation, OutcomeEnd, Proposal
+
+__all__ = [
+    "AgentReads",
+    "AgentWrites",
+    "IntentWrites",
+    "LedgerReads",
+    "NegotiationReads",
+    "NegotiationWrites",
+    "ProposalReads",
+    "ProposalWrites",
+]
+
+
+class AgentReads(Protocol):
+    """Registered agents and their credentials."""
+
+    def with_credential(self, credential_id: str) -> tuple[Agent, Credential] | None:
+        """Return the agent and the credential, also when either is revoked; None if there is none."""
+        ...
+
+    def named(self, name: str) -> Agent | None:
+        """Return the agent of that name that is not revoked."""
+        ...
+
+    def all(self) -> Sequence[Agent]:
+        """Return every agent, by creation."""
+        ...
+
+
+class AgentWrites(Protocol):
+    """Changes to agents."""
+
+    def add(self, agent: Agent, credential: Credential) -> bool:
+        """Store both; False if an unrevoked agent already has the name."""
+        ...
+
+    def revoke(self, name: str, at: datetime) -> Agent | None:
+        """Revoke the agent of that name and its credentials; None if there is none."""
+        ...
+
+    def claim_credential(self, credential_id: str, max_level: Level) -> bool:
+        """Claim: neither the credential nor its agent is revoked, and the agent's cap is still `max_level`."""
+        ...
+
+
+class NegotiationReads(Protocol):
+    """Stored negotiations."""
+
+    def get(self, negotiation_id: str) -> Negotiation | None: ...
+
+    def identical(self, *, credential_id: str, digest: str, strict: bool, at: datetime) -> Negotiation | None:
+        """Return the newest live negotiation of the same declaration under the same credential."""
+        ...
+
+    def of_subject(self, subject: str, at: datetime) -> Sequence[Negotiation]:
+        """Return the live negotiations of `subject`, newest first, at most 100."""
+        ...
+
+
+class NegotiationWrites(NegotiationReads, Protocol):
+    """Changes to negotiations."""
+
+    def add(self, negotiation: Negotiation) -> None: ...
+
+    def end(self, negotiation_id: str, at: datetime) -> bool:
+        """End it; False if it was not live."""
+        ...
+
+    def claim_live(self, negotiation_id: str, at: datetime) -> bool:
+        """Claim: it has neither ended nor expired."""
+        ...
+
+
+class IntentWrites(Protocol):
+    """Effects between their intent and their outcome."""
+
+    def open(self, intent: Intent) -> None: ...
+
+    def close(self, decision_id: str, end: OutcomeEnd, at: datetime) -> bool:
+        """Record the outcome; False if it had one already (then the new one is late)."""
+        ...
+
+
+class ProposalReads(Protocol):
+    """Memory proposals."""
+
+    def get(self, proposal_id: str) -> Proposal | None: ...
+
+    def of_subject(self, subject: str) -> Sequence[Proposal]:
+        """Return the proposals of `subject`, newest first, at most 100."""
+        ...
+
+
+class ProposalWrites(ProposalReads, Protocol):
+    """Changes to proposals."""
+
+    def add(self, proposal: Proposal) -> None: ...
+
+
+class LedgerReads(Protocol):
+    """The committed ledger."""
+
+    def size(self) -> int:
+        """Return how many entries there are."""
+        ...
+
+    def lines(self, *, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
+        """Yield the canonical bytes of the entries with start ≤ index < stop, in order."""
+        ...
+
+    def leaf_hash(self, index: int) -> str | None:
+        """Return the stored leaf hash of an entry."""
+        ...

@@ -1,0 +1,105 @@
+"""The one way to change state, and the way to read it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from enum import IntEnum
+from typing import Protocol, TypeVar
+
+from negotiator.model.entries import EntryDraft, EntryPosition
+from negotiator.ports.aggregates import (
+    AgentReads,
+    AgentWrites,
+    IntentWrites,
+    LedgerReads,
+    NegotiationReads,
+    NegotiationWrites,
+    ProposalReads,
+    ProposalWrites,
+)
+
+__all__ = ["Lane", "Reader", "Store", "Tx"]
+
+T = TypeVar("T")
+
+
+class Lane(IntEnum):
+    """Who goes first when units wait: the lower number."""
+
+    OUTCOME = 0
+    GOVERNED = 1
+    DECLARATION = 2
+
+
+class Reader(Protocol):
+    """A consistent view of committed state."""
+
+    @property
+    def agents(self) -> AgentReads: ...
+    @property
+    def negotiations(self) -> NegotiationReads: ...
+    @property
+    def proposals(self) -> ProposalReads: ...
+    @property
+    def ledger(self) -> LedgerReads: ...
+
+
+class Tx(Protocol):
+    """One unit's view of the database, inside the head lock.
+
+    Attributes:
+        project: whose rows and entries these are.
+        owner: the random id of this process.
+        now: max(wall clock, time of the last entry), fixed for the unit.
+    """
+
+    project: str
+    owner: str
+    now: datetime
+
+    def append(self, draft: EntryDraft) -> EntryPosition:
+        """Give the entry its place; the row is written when the batch ends."""
+        ...
+
+    @property
+    def agents(self) -> AgentWrites: ...
+    @property
+    def negotiations(self) -> NegotiationWrites: ...
+    @property
+    def intents(self) -> IntentWrites: ...
+    @property
+    def proposals(self) -> ProposalWrites: ...
+
+
+class Store(Protocol):
+    """The durable state of one project."""
+
+    async def transact(self, unit: Callable[[Tx], T], lane: Lane = Lane.GOVERNED) -> T:
+        """Run `unit` in the writer's next batch and return its value once that batch is committed.
+
+        Raises:
+            ClaimFailed: as the unit raised it; the unit left nothing.
+            UnavailableError: `ledger_unavailable`; nothing of the unit is known to be durable.
+        """
+        ...
+
+    def transact_sync(self, unit: Callable[[Tx], T], lane: Lane = Lane.GOVERNED) -> T:
+        """The same for a thread without an event loop (command line)."""
+        ...
+
+    async def read(self, query: Callable[[Reader], T]) -> T:
+        """Run `query` on committed state, off the event loop.
+
+        Raises:
+            UnavailableError: `store_unavailable`.
+        """
+        ...
+
+    def read_sync(self, query: Callable[[Reader], T]) -> T:
+        """The same for a thread without an event loop."""
+        ...
+
+    def stop(self, timeout_seconds: float = 10.0) -> None:
+        """Refuse new units, write what is queued, end the writer and close every connection."""
+        ...
