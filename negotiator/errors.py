@@ -33,9 +33,14 @@ _QUOTE_CHARACTERS = 80
 
 
 def quoted(text: object) -> str:
-    """Return `text` as a bounded, escaped, single-line quotation, safe in logs and messages."""
-    shown = ascii(str(text)[: _QUOTE_CHARACTERS + 1])
-    return shown if len(str(text)) <= _QUOTE_CHARACTERS else f"{shown[:-2]}…'"
+    """Return `text` as an ASCII, single-line quotation of a bounded length, safe in logs and messages."""
+    shown = ""
+    for character in str(text)[: _QUOTE_CHARACTERS + 1]:
+        escaped = ascii(character)[1:-1]
+        if len(shown) + len(escaped) > _QUOTE_CHARACTERS:
+            return f"'{shown}'..."
+        shown += escaped
+    return f"'{shown}'"
 
 
 class NegotiatorError(Exception):

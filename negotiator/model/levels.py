@@ -32,6 +32,8 @@ class Level(IntEnum):
     L5 = 5
     L6 = 6
 
+    __hash__ = int.__hash__  # the enum's own is Python code, and levels are in the keys of every decision
+
     @classmethod
     def parse(cls, text: str) -> Level:
         """Return the level that `text` names, e.g. `L3`.

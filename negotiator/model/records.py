@@ -11,7 +11,17 @@ from typing import Any
 from negotiator.model.facts import AgentFacts, DeclaredFacts, IdentityKind
 from negotiator.model.levels import Level
 
-__all__ = ["Agent", "Credential", "Identity", "Intent", "Negotiation", "OutcomeEnd", "Proposal", "ProposalState"]
+__all__ = [
+    "Agent",
+    "Credential",
+    "Identity",
+    "Intent",
+    "KeyUse",
+    "Negotiation",
+    "OutcomeEnd",
+    "Proposal",
+    "ProposalState",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +118,27 @@ class Intent:
     opened_at: datetime
     ended_at: datetime | None = None
     end: OutcomeEnd | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyUse:
+    """An idempotency key that was taken: at most one effect stands behind it.
+
+    Attributes:
+        subject, method, route: the slot's scope; the same key elsewhere is another slot.
+        key_sha256: digest of the key's text.
+        fingerprint: digest of what the key was sent with; another one is a mismatch.
+        proposal_id: the proposal that it filed; empty for an effect at the site.
+    """
+
+    subject: str
+    method: str
+    route: str
+    key_sha256: str
+    fingerprint: str
+    decision_id: str
+    proposal_id: str
+    used_at: datetime
 
 
 class ProposalState(StrEnum):

@@ -13,6 +13,7 @@ Rules:
 from negotiator.ports.aggregates import (
     AgentReads,
     AgentWrites,
+    IdempotencyWrites,
     IntentWrites,
     LedgerReads,
     NegotiationReads,
@@ -27,6 +28,7 @@ __all__ = [
     "AgentReads",
     "AgentWrites",
     "Clock",
+    "IdempotencyWrites",
     "Ids",
     "IntentWrites",
     "Lane",

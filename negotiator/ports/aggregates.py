@@ -7,11 +7,12 @@ from datetime import datetime
 from typing import Protocol
 
 from negotiator.model.levels import Level
-from negotiator.model.records import Agent, Credential, Intent, Negotiation, OutcomeEnd, Proposal
+from negotiator.model.records import Agent, Credential, Intent, KeyUse, Negotiation, OutcomeEnd, Proposal
 
 __all__ = [
     "AgentReads",
     "AgentWrites",
+    "IdempotencyWrites",
     "IntentWrites",
     "LedgerReads",
     "NegotiationReads",
@@ -88,6 +89,18 @@ class IntentWrites(Protocol):
 
     def close(self, decision_id: str, end: OutcomeEnd, at: datetime) -> bool:
         """Record the outcome; False if it had one already (then the new one is late)."""
+        ...
+
+    def is_open(self, decision_id: str) -> bool:
+        """Whether the effect has no outcome yet."""
+        ...
+
+
+class IdempotencyWrites(Protocol):
+    """Idempotency keys that were used."""
+
+    def take(self, use: KeyUse) -> KeyUse | None:
+        """Take the slot and return None; or return the use that has it already, and change nothing."""
         ...
 
 

@@ -11,6 +11,7 @@ from negotiator.model.entries import EntryDraft, EntryPosition
 from negotiator.ports.aggregates import (
     AgentReads,
     AgentWrites,
+    IdempotencyWrites,
     IntentWrites,
     LedgerReads,
     NegotiationReads,
@@ -68,6 +69,8 @@ class Tx(Protocol):
     def negotiations(self) -> NegotiationWrites: ...
     @property
     def intents(self) -> IntentWrites: ...
+    @property
+    def idempotency(self) -> IdempotencyWrites: ...
     @property
     def proposals(self) -> ProposalWrites: ...
 
