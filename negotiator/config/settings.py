@@ -242,6 +242,12 @@ class Settings(_Strict):
         return UnmatchedRules(safe=self.unmatched.safe, unsafe=self.unmatched.unsafe)
 
     @property
+    def hosts(self) -> tuple[str, ...]:
+        """The authorities that requests may name: the configured ones and that of `public_url`."""
+        own = urlsplit(self.public_url).netloc
+        return (own, *(host for host in self.allowed_hosts if host != own)) if own else self.allowed_hosts
+
+    @property
     def audience(self) -> str:
         """`iss` and `aud` of tokens."""
         return self.public_url or "http://localhost"

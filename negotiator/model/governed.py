@@ -82,7 +82,7 @@ class Refusal:
     Attributes:
         code: stable problem code.
         detail: what was wrong with this request, for a person; never echoes it raw.
-        next_action: the one next thing to do.
+        next_action: the one next thing to do; empty leaves it to the code's own.
         retry_after_seconds: 0 where waiting does not help.
     """
 

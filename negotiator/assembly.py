@@ -1,0 +1,279 @@
+"""The only place that names every part: `Negotiator` puts services, store, policies and routes together.
+
+- Making a `Negotiator` touches nothing. Its parts are made when they are first asked for: policies are loaded and
+  keys and database opened (and made, where missing) when the middleware is built around a site.
+- No thread and no lasting connection exists before the first request or command, so it may be built before a fork.
+- `stop` writes what is queued and lets go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal
+
+from starlette.types import ASGIApp
+
+from negotiator.config import Settings
+from negotiator.errors import ConfigError, UnavailableError
+from negotiator.messages import Catalog
+from negotiator.model.levels import Level
+from negotiator.model.routes import RouteRule, UnmatchedRules
+from negotiator.policy import Engine, load_bundle, surface_of
+from negotiator.ports import Clock, Ids
+from negotiator.services.access import access_by_level
+from negotiator.services.administration import Administration
+from negotiator.services.answers import SUPPORT_BOUNDARY
+from negotiator.services.audit import Audit
+from negotiator.services.budgets import Budgets
+from negotiator.services.callers import Callers
+from negotiator.services.enforcement import Enforcement
+from negotiator.services.negotiations import Negotiations, NegotiationTerms
+from negotiator.services.proposals import Proposals
+from negotiator.shipped import load_catalog, shipped_folder
+from negotiator.store import (
+    FileSigner,
+    PepperVerifiers,
+    PolicyFolder,
+    RandomIds,
+    SqlStore,
+    SystemClock,
+    database_directory,
+    open_store,
+)
+from negotiator.web.api import Condition, create_api, own_paths
+from negotiator.web.enforcement_port import HumanAuthenticator
+
+__all__ = ["Negotiator", "load_engine"]
+
+
+def load_engine(policies_dir: Path | None, *, project: str = "default") -> Engine:
+    """Load the policies of a folder, or the shipped ones, into an engine that has passed its self-test.
+
+    Raises:
+        PolicyError: with the findings that keep the bundle from becoming active.
+    """
+    bundle = load_bundle(PolicyFolder(policies_dir or shipped_folder("policies")).read())
+    return Engine(bundle, name=f"cedarpy {version('cedarpy')}", project=project)
+
+
+class Negotiator:
+    """One site's negotiator; what the middleware and the API's routes read is here, by their names.
+
+    Args:
+        settings: what the operator configured.
+        human_authenticator: the site's hook: given an ASGI scope, the id of the person who is signed in, or None.
+        clock, ids: for tests; the machine's by default.
+    """
+
+    mode: Literal["enforce"] = "enforce"
+    support_boundary = SUPPORT_BOUNDARY
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        human_authenticator: HumanAuthenticator | None = None,
+        clock: Clock | None = None,
+        ids: Ids | None = None,
+    ) -> None:
+        self.settings = settings
+        self.human_authenticator = human_authenticator
+        self.clock: Clock = clock or SystemClock()
+        self.ids: Ids = ids or RandomIds()
+
+    async def startup(self) -> None:
+        """Make every part, so that a server that cannot work does not start.
+
+        Raises:
+            ConfigError: keys, database or routes cannot be used.
+            PolicyError: the policies cannot become active.
+        """
+        _ = self.enforcement, self.api
+
+    async def shutdown(self) -> None:
+        """Write what is queued and let go."""
+        self.stop()
+
+    def stop(self) -> None:
+        """Write what is queued and let go; a part that was never made stays unmade."""
+        if "store" in self.__dict__:
+            self.store.stop()
+
+    @cached_property
+    def routes(self) -> Sequence[RouteRule]:
+        """The route rules, in the order of the configuration."""
+        return self.settings.rules
+
+    @property
+    def unmatched(self) -> UnmatchedRules:
+        """What happens to requests that no rule matches."""
+        return self.settings.unmatched_rules
+
+    @property
+    def prefix(self) -> str:
+        """Where our own routes live."""
+        return self.settings.prefix
+
+    @property
+    def public_url(self) -> str | None:
+        """The site's origin; None means loopback only."""
+        return self.settings.public_url or None
+
+    @property
+    def allowed_hosts(self) -> Sequence[str]:
+        """The authorities that requests may name; empty means loopback names."""
+        return self.settings.hosts
+
+    @property
+    def max_message_bytes(self) -> int:
+        """The largest message that the API reads."""
+        return self.settings.max_message_bytes
+
+    @property
+    def own_paths(self) -> Collection[str]:
+        """Exact paths outside the prefix that are ours."""
+        return own_paths(self)
+
+    @property
+    def bundle_digest(self) -> str:
+        """The digest of the active policies."""
+        return self.engine.bundle.digest
+
+    @property
+    def policy_count(self) -> int:
+        """How many policies are active; with none, everything is denied."""
+        return len(self.engine.bundle.policies)
+
+    @cached_property
+    def access(self) -> Mapping[Level, Mapping[str, Any]]:
+        """What each level may do here, as the active policies say."""
+        return access_by_level(self.engine, surface_of(self.routes))
+
+    @property
+    def public_keys(self) -> Mapping[str, Any]:
+        """The JWKS document of the token keys."""
+        return self.signer.public_keys()
+
+    async def conditions(self) -> Sequence[Condition]:
+        """Return what is wrong now with what the answers stand on."""
+        try:
+            await self.store.read(lambda reader: reader.ledger.size())
+        except UnavailableError as error:
+            return [Condition(code=error.code, state="down", detail=error.message)]
+        return []
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The shipped schemas, profiles and examples."""
+        return load_catalog()
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The active policies."""
+        engine = load_engine(self.settings.policies_dir, project=self.settings.project)
+        _check_routes(self.routes, engine)
+        return engine
+
+    @cached_property
+    def store(self) -> SqlStore:
+        """The project's durable state."""
+        if folder := database_directory(self.settings.database):
+            folder.mkdir(parents=True, exist_ok=True)
+        return open_store(self.settings.database, project=self.settings.project, clock=self.clock)
+
+    @cached_property
+    def signer(self) -> FileSigner:
+        """The token key."""
+        return FileSigner.open(self.settings.keys_dir, database_directory=database_directory(self.settings.database))
+
+    @cached_property
+    def verifiers(self) -> PepperVerifiers:
+        """The pepper of credential hashes."""
+        return PepperVerifiers.open(
+            self.settings.keys_dir, database_directory=database_directory(self.settings.database)
+        )
+
+    @cached_property
+    def callers(self) -> Callers:
+        """Who is calling."""
+        return Callers(
+            store=self.store,
+            signer=self.signer,
+            verifiers=self.verifiers,
+            clock=self.clock,
+            audience=self.settings.audience,
+        )
+
+    @cached_property
+    def enforcement(self) -> Enforcement:
+        """Governed requests."""
+        return Enforcement(
+            store=self.store,
+            callers=self.callers,
+            engine=lambda: self.engine,
+            clock=self.clock,
+            ids=self.ids,
+            prefix=self.prefix,
+        )
+
+    @cached_property
+    def negotiations(self) -> Negotiations:
+        """Declarations and their answers."""
+        settings = self.settings
+        return Negotiations(
+            store=self.store,
+            signer=self.signer,
+            callers=self.callers,
+            engine=lambda: self.engine,
+            catalog=self.catalog,
+            clock=self.clock,
+            ids=self.ids,
+            budgets=Budgets(
+                self.clock,
+                per_minute=settings.declarations_per_minute,
+                per_second=settings.declarations_per_second,
+            ),
+            terms=NegotiationTerms(
+                project=settings.project,
+                audience=settings.audience,
+                lifetime=timedelta(seconds=settings.token_lifetime_seconds),
+                max_message_bytes=settings.max_message_bytes,
+                surface=surface_of(self.routes),
+            ),
+        )
+
+    @cached_property
+    def proposals(self) -> Proposals:
+        """Memory proposals, as their authors see them."""
+        return Proposals(store=self.store, callers=self.callers)
+
+    @cached_property
+    def administration(self) -> Administration:
+        """Agents and their credentials."""
+        return Administration(store=self.store, verifiers=self.verifiers, ids=self.ids)
+
+    @cached_property
+    def audit(self) -> Audit:
+        """The ledger, for reading."""
+        return Audit(store=self.store)
+
+    @cached_property
+    def api(self) -> ASGIApp:
+        """The application that answers our own paths."""
+        return create_api(self)
+
+
+def _check_routes(rules: Sequence[RouteRule], engine: Engine) -> None:
+    """Refuse rules that Cedar could not be asked about: such a route would deny everything, for no visible reason.
+
+    Raises:
+        ConfigError: `route_unfit`.
+    """
+    for rule in rules:
+        if not engine.applies(rule.action, rule.resource.type):
+            message = f"route {rule.label}: the schema has no action {rule.action} upon a {rule.resource.type}"
+            raise ConfigError(message, code="route_unfit")

@@ -1,0 +1,37 @@
+"""`negotiator demo`: the whole story over real HTTP."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import click
+
+from negotiator.cli.output import as_json_option, print_json
+from negotiator.demo.story import STEPS, tell
+
+__all__ = ["command"]
+
+
+@click.command(name="demo")
+@click.option("--keep", is_flag=True, help="Keep the demo's database and keys, and say where they are.")
+@as_json_option
+def command(*, keep: bool, as_json: bool) -> int:
+    """Tell the main job as a story over real HTTP; exit 0 only if each step holds."""
+    folder = Path(tempfile.mkdtemp(prefix="negotiator-demo-"))
+    results = []
+    try:
+        for result in tell(folder):
+            results.append(result)
+            if not as_json:
+                click.echo(f"{'✓' if result.ok else '✗'} {result.name:<32} {result.detail}")
+    finally:
+        if not keep:
+            shutil.rmtree(folder, ignore_errors=True)
+    ok = len(results) == len(STEPS) and all(result.ok for result in results)
+    if as_json:
+        print_json({"ok": ok, "steps": [result.as_json() for result in results]})
+    if keep:
+        click.echo(f"kept in {folder}", err=True)
+    return 0 if ok else 1

@@ -1,0 +1,119 @@
+"""What the policies make of a declaration: who declares, what was asked, and what came out. No I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+
+from negotiator.model.decisions import Admission, Query
+from negotiator.model.entries import EntryValue
+from negotiator.model.facts import AgentFacts, DeclaredFacts, RequestFacts
+from negotiator.model.findings import Finding, Severity
+from negotiator.model.messages import Declaration
+from negotiator.model.records import Identity
+from negotiator.policy import Engine, Matrix, Target, admit, negotiate
+from negotiator.services.recording import decision_members
+
+__all__ = ["Assessment", "assess", "has_errors", "principal_of"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assessment:
+    """One declaration under one bundle.
+
+    Attributes:
+        engine: what decided.
+        declaration: what was declared.
+        principal: the caller with its declared abilities.
+        request: the facts of `declare`.
+        admission: the effective level and why.
+        matrix: what the caller may do; None where it was not admitted.
+        findings: of schema, scan and policies together.
+        strict: whether all eighteen members were demanded.
+    """
+
+    engine: Engine
+    declaration: Declaration
+    principal: AgentFacts
+    request: RequestFacts
+    admission: Admission
+    matrix: Matrix | None
+    findings: tuple[Finding, ...]
+    strict: bool
+
+    def entry_members(self) -> dict[str, EntryValue]:
+        """Return the members of the `declare` entry that do not depend on ids."""
+        level = self.admission.effective
+        query = Query(
+            principal=self.principal,
+            level=None,
+            action="declare",
+            resource=self.declaration.level if level is None else level,
+            request=self.request,
+        )
+        members = decision_members(query, self.admission.decision, engine=self.engine.name)
+        members |= {
+            "message_digest": self.declaration.message.digest,
+            "encoding": self.declaration.message.encoding,
+            "declared_level": self.declaration.level.name,
+            "findings": sorted({finding.code for finding in self.findings}),
+        }
+        if self.matrix is not None and level is not None:
+            members["effective_level"] = level.name
+        return members
+
+
+def assess(
+    engine: Engine,
+    declaration: Declaration,
+    identity: Identity,
+    *,
+    strict: bool,
+    schema_findings: Sequence[Finding],
+    surface: Sequence[Target],
+) -> Assessment:
+    """Admit the declaration and, if it is admitted, work out what its caller may do."""
+    principal = principal_of(declaration, identity)
+    facts = {f.name: getattr(declaration.facts, f.name) for f in fields(DeclaredFacts)}
+    request = RequestFacts(
+        **facts,
+        has_idempotency_key=declaration.has_idempotency_key,
+        has_correlation=declaration.has_correlation,
+        has_expiry=declaration.has_expiry,
+        is_expired=declaration.is_expired,
+        strict=strict,
+    )
+    admission = admit(engine, principal, request, declaration.pointers)
+    matrix = None
+    if admission.effective is not None and not has_errors(admission.findings):
+        matrix = negotiate(
+            engine, principal=principal, level=admission.effective, request=request, surface=surface
+        )
+    return Assessment(
+        engine=engine,
+        declaration=declaration,
+        principal=principal,
+        request=request,
+        admission=admission,
+        matrix=matrix,
+        findings=(*schema_findings, *declaration.notes, *admission.findings),
+        strict=strict,
+    )
+
+
+def principal_of(declaration: Declaration, identity: Identity) -> AgentFacts:
+    """Return the principal: its identity from the credential, its abilities from the declaration."""
+    return AgentFacts(
+        subject=identity.subject,
+        kind=identity.kind,
+        verified=identity.verified,
+        max_level=int(identity.max_level),
+        declared_level=int(declaration.level),
+        operated_by=identity.operated_by,
+        **declaration.abilities,
+    )
+
+
+def has_errors(findings: Iterable[Finding]) -> bool:
+    """Whether any finding refuses."""
+    return any(finding.severity is Severity.ERROR for finding in findings)

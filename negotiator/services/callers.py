@@ -1,0 +1,168 @@
+"""Who is calling: from what a request presents to an identity and a negotiation.
+
+Rules:
+
+- A presented but bad credential is an error, never silently anonymous.
+- A token is accepted only together with the credential that it was made with (RFC 7800 `cnf`).
+- What is found here may be stale by the time of the commit; `Caller.claim` makes it true inside the unit.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, NoReturn, TypeVar
+
+from negotiator.errors import ClaimFailed, RequestError
+from negotiator.model.governed import Presented
+from negotiator.model.levels import DEFAULT_ANONYMOUS_CAP
+from negotiator.model.records import Agent, Credential, Identity, Negotiation
+from negotiator.ports import Clock, Signer, Store, Tx, Verifiers
+from negotiator.services.credentials import parse_api_token
+
+__all__ = ["NOBODY", "Caller", "Callers"]
+
+_CACHED = 4096
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+NOBODY = Identity(kind="anonymous", subject="anonymous", verified=False, max_level=DEFAULT_ANONYMOUS_CAP)
+"""The identity of a caller that presented no credential and no token."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """An identity, and the negotiation that it presented, if any."""
+
+    identity: Identity
+    negotiation: Negotiation | None = None
+
+    def claim(self, tx: Tx) -> None:
+        """Make true, inside a unit, what was found before it.
+
+        Raises:
+            ClaimFailed: `credential_active` or `negotiation_live`.
+        """
+        identity = self.identity
+        if identity.credential_id and not tx.agents.claim_credential(identity.credential_id, identity.max_level):
+            raise ClaimFailed("credential_active")
+        if self.negotiation and not tx.negotiations.claim_live(self.negotiation.negotiation_id, tx.now):
+            raise ClaimFailed("negotiation_live")
+
+
+class Callers:
+    """Resolves callers. Rows are cached, since the unit of each request claims that they still hold."""
+
+    def __init__(
+        self, *, store: Store, signer: Signer, verifiers: Verifiers, clock: Clock, audience: str
+    ) -> None:
+        self._store = store
+        self._signer = signer
+        self._verifiers = verifiers
+        self._clock = clock
+        self._audience = audience
+        self._agents: _Bounded[str, tuple[Agent, Credential]] = _Bounded(_CACHED)
+        self._negotiations: _Bounded[str, Negotiation] = _Bounded(_CACHED)
+
+    async def resolve(self, presented: Presented, *, fresh: bool = False) -> Caller:
+        """Return the caller of a request.
+
+        Args:
+            presented: what its headers claim.
+            fresh: read the rows again, also where they are cached.
+
+        Raises:
+            RequestError: `credentials_invalid`, `negotiation_expired`.
+            UnavailableError: the store cannot be read.
+        """
+        identity = await self.identify(presented.credential, fresh=fresh) if presented.credential else NOBODY
+        if not presented.negotiation:
+            return Caller(identity=identity)
+        negotiation = await self._negotiation(self._verified_claims(presented.negotiation), fresh=fresh)
+        self._check_holder(negotiation, identity)
+        if not identity.credential_id:
+            identity = Identity(
+                kind="anonymous", subject=negotiation.subject, verified=False, max_level=DEFAULT_ANONYMOUS_CAP
+            )
+        return Caller(identity=identity, negotiation=negotiation)
+
+    async def identify(self, credential: str, *, fresh: bool = True) -> Identity:
+        """Return the identity that an API token proves.
+
+        Raises:
+            RequestError: `credentials_invalid`.
+        """
+        token = parse_api_token(credential)
+        rows = None if fresh else self._agents.get(token.credential_id)
+        if rows is None:
+            rows = await self._store.read(lambda reader: reader.agents.with_credential(token.credential_id))
+        verifier = rows[1].verifier if rows else ""
+        # The comparison is made for unknown ids, too, so that time tells nothing about which ids exist.
+        matches = self._verifiers.matches(token.secret, verifier)
+        if rows is None or not matches or rows[0].revoked_at or rows[1].revoked_at:
+            _refuse("the credential is unknown or revoked; ask the operator for a new one")
+        self._agents.put(token.credential_id, rows)
+        agent = rows[0]
+        return Identity(
+            kind="api_token",
+            subject=f"agent:{agent.agent_id}",
+            verified=True,
+            max_level=agent.max_level,
+            credential_id=token.credential_id,
+            agent_id=agent.agent_id,
+            operated_by=agent.operated_by,
+        )
+
+    def _verified_claims(self, token: str) -> Mapping[str, Any]:
+        claims = self._signer.verify(token)
+        if claims.get("iss") != self._audience or claims.get("aud") != self._audience:
+            _refuse("the negotiation token was made for another site; declare here")
+        if not isinstance(claims.get("jti"), str):
+            _refuse("the negotiation token names no negotiation; declare again")
+        return claims
+
+    async def _negotiation(self, claims: Mapping[str, Any], *, fresh: bool) -> Negotiation:
+        negotiation_id: str = claims["jti"]
+        found = None if fresh else self._negotiations.get(negotiation_id)
+        if found is None:
+            found = await self._store.read(lambda reader: reader.negotiations.get(negotiation_id))
+        if found is None:
+            _refuse("the negotiation is unknown here; declare again")
+        if found.ended_at or found.expires_at <= self._clock.now():
+            message = "the negotiation has ended or expired; declare again"
+            raise RequestError(message, code="negotiation_expired")
+        self._negotiations.put(negotiation_id, found)
+        return found
+
+    def _check_holder(self, negotiation: Negotiation, identity: Identity) -> None:
+        if negotiation.credential_id != identity.credential_id:
+            _refuse("the negotiation token belongs to another credential; present both together")
+        if identity.credential_id and negotiation.principal.max_level != int(identity.max_level):
+            message = "the operator changed the agent's highest level; declare again"
+            raise RequestError(message, code="negotiation_expired")
+
+
+def _refuse(message: str) -> NoReturn:
+    raise RequestError(message, code="credentials_invalid")
+
+
+class _Bounded(Generic[K, V]):
+    """A dictionary that forgets what was used least recently."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._rows: OrderedDict[K, V] = OrderedDict()
+
+    def get(self, key: K) -> V | None:
+        row = self._rows.get(key)
+        if row is not None:
+            self._rows.move_to_end(key)
+        return row
+
+    def put(self, key: K, row: V) -> None:
+        self._rows[key] = row
+        self._rows.move_to_end(key)
+        if len(self._rows) > self._most:
+            self._rows.popitem(last=False)

@@ -1,0 +1,107 @@
+"""The transaction in which an allowed effect begins: claims, key, intent or proposal, and the entry that says so.
+
+- The key's slot is taken in the same transaction as the effect begins, so one key starts one effect.
+- A slot that is taken already starts nothing: the same memory write again is told of the proposal that is there
+  (a `replay` entry), everything else is refused (a `decision` entry).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from negotiator.model.entries import EntryDraft, EntryKind, EntryValue
+from negotiator.model.governed import GovernedRequest
+from negotiator.model.records import Intent, KeyUse, Proposal, ProposalState
+from negotiator.ports import Tx
+from negotiator.services.callers import Caller
+from negotiator.services.keys import key_use, taken_code
+
+__all__ = ["Begun", "Effect"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """What came of an allowed effect.
+
+    Attributes:
+        decision_id: of the entry that was written.
+        proposal_id: the proposal that waits; empty where the site is to be called.
+        refused: the code of a key that was taken already; empty otherwise.
+    """
+
+    decision_id: str
+    proposal_id: str = ""
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effect:
+    """One allowed request outside [read], before its transaction.
+
+    Attributes:
+        members: what the decision was, for the entry.
+        proposal_id: the id of the proposal that it becomes; empty for an effect at the site.
+    """
+
+    request: GovernedRequest
+    caller: Caller
+    decision_id: str
+    members: Mapping[str, EntryValue]
+    proposal_id: str = ""
+
+    def begin(self, tx: Tx) -> Begun:
+        """The unit.
+
+        Raises:
+            ClaimFailed: the caller is not what it was when the decision was made.
+        """
+        self.caller.claim(tx)
+        use = key_use(tx, self.request, self.caller, decision_id=self.decision_id, proposal_id=self.proposal_id)
+        taken = tx.idempotency.take(use) if use else None
+        if use and taken:
+            return self._again(tx, taken, taken_code(tx, taken, use))
+        if self.proposal_id:
+            tx.proposals.add(self._proposal(tx))
+            own = {"proposal_id": self.proposal_id, "state": ProposalState.PENDING.value}
+            tx.append(self._draft(EntryKind.PROPOSAL, own))
+        else:
+            tx.intents.open(self._intent(tx))
+            tx.append(self._draft(EntryKind.INTENT, {}))
+        return Begun(decision_id=self.decision_id, proposal_id=self.proposal_id)
+
+    def _again(self, tx: Tx, taken: KeyUse, code: str) -> Begun:
+        if taken.proposal_id and code != "idempotency_mismatch":
+            own = {"proposal_id": taken.proposal_id, "first_decision_id": taken.decision_id}
+            tx.append(self._draft(EntryKind.REPLAY, own))
+            return Begun(decision_id=self.decision_id, proposal_id=taken.proposal_id)
+        own = {"decision": "deny", "code": code, "first_decision_id": taken.decision_id}
+        tx.append(self._draft(EntryKind.DECISION, own))
+        return Begun(decision_id=self.decision_id, refused=code)
+
+    def _draft(self, kind: EntryKind, own: Mapping[str, EntryValue]) -> EntryDraft:
+        return EntryDraft(kind=kind, members={**self.members, **own, "decision_id": self.decision_id})
+
+    def _intent(self, tx: Tx) -> Intent:
+        return Intent(
+            decision_id=self.decision_id,
+            owner=tx.owner,
+            lease_seq=0,
+            subject=self.caller.identity.subject,
+            action=self.request.rule.action,
+            opened_at=tx.now,
+        )
+
+    def _proposal(self, tx: Tx) -> Proposal:
+        request = self.request
+        return Proposal(
+            proposal_id=self.proposal_id,
+            decision_id=self.decision_id,
+            subject=self.caller.identity.subject,
+            resource=request.rule.resource.name,
+            state=ProposalState.PENDING,
+            held={"method": request.method, "target": request.target, "content_type": request.content_type},
+            body=request.body,
+            body_sha256=request.body_sha256,
+            created_at=tx.now,
+        )

@@ -1,0 +1,215 @@
+"""Governed requests: resolve the caller, decide, make the claims true, record, and only then answer.
+
+- The decision is made as if each claim held; the unit claims it, or rolls back and the request is decided again on
+  fresh rows (at most once per claim, then 503). The last decision is the recorded one.
+- Allowed effects open an intent in the same transaction; `finish` writes the outcome and closes it.
+- An allowed `write_memory` never reaches the site: it becomes a pending proposal in the same transaction.
+- A request without a negotiation is treated as its route rule says (`undeclared`), and recorded just the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import assert_never
+
+from negotiator.errors import ClaimFailed, RequestError, UnavailableError
+from negotiator.model.decisions import Decision, Query
+from negotiator.model.entries import EntryDraft, EntryKind, EntryValue
+from negotiator.model.facts import ANONYMOUS, DeclaredFacts, RequestFacts
+from negotiator.model.governed import GovernedRequest, Outcome, Refusal, Verdict
+from negotiator.model.levels import Level
+from negotiator.policy import Engine, settle
+from negotiator.ports import Clock, Ids, Lane, Store, Tx
+from negotiator.services.callers import NOBODY, Caller, Callers
+from negotiator.services.effects import Effect
+from negotiator.services.keys import has_key
+from negotiator.services.recording import decision_members, outcome_draft, request_members, undecided_members
+from negotiator.services.refusals import declaration_obligation, from_decision
+
+__all__ = ["Enforcement"]
+
+_CLAIMS = 2
+_DECLARE_AGAIN = frozenset({"declaration_required", "negotiation_expired"})
+_KEY_DETAILS: Mapping[str, str] = {
+    "idempotency_mismatch": "this idempotency key was used for another request; take a new key for a new request",
+    "idempotency_in_flight": "the first request with this key is still under way; wait for its answer",
+    "idempotency_answer_not_stored": "the request with this key was carried out; its answer is not kept",
+}
+
+
+class Enforcement:
+    """Decides and records governed requests of one project."""
+
+    def __init__(
+        self, *, store: Store, callers: Callers, engine: Callable[[], Engine], clock: Clock, ids: Ids, prefix: str
+    ) -> None:
+        self._store = store
+        self._callers = callers
+        self._engine = engine
+        self._clock = clock
+        self._ids = ids
+        self._prefix = prefix
+
+    async def decide(self, request: GovernedRequest) -> Verdict:
+        """Decide `request`, record the decision, and return it.
+
+        Raises:
+            UnavailableError: it could not be recorded, or facts kept changing; the site must not be called.
+        """
+        for attempt in range(_CLAIMS + 1):
+            try:
+                return await self._decide_once(request, fresh=attempt > 0)
+            except ClaimFailed:
+                continue
+        message = "the caller's state keeps changing; try again"
+        raise UnavailableError(message, code="ledger_unavailable")
+
+    async def refuse(self, request: GovernedRequest, *, code: str, detail: str) -> Verdict:
+        """Record a refusal that was made before the policies were asked, and return it."""
+        policy = "unmatched" if code == "route_not_governed" else ""
+        principal = {"type": "Unknown", "id": request.caller_class}
+        members = undecided_members(request, effect="deny", code=code, principal=principal, policy=policy)
+        decision_id = await self._record(request, members, Caller(identity=NOBODY))
+        obligations = (declaration_obligation(self._prefix),) if code in _DECLARE_AGAIN else ()
+        refusal = Refusal(
+            code=code,
+            detail=detail,
+            decision_id=decision_id,
+            obligations=obligations,
+            next_action=obligations[0].remedy if obligations else "",
+        )
+        return Verdict(kind="refuse", decision_id=decision_id, refusal=refusal)
+
+    async def finish(self, verdict: Verdict, outcome: Outcome) -> None:
+        """Write the outcome of an effect and close its intent.
+
+        Raises:
+            UnavailableError: it could not be written; the intent stays open and its outcome unknown.
+        """
+
+        def unit(tx: Tx) -> None:
+            first = tx.intents.close(verdict.decision_id, outcome.end, tx.now)
+            tx.append(outcome_draft(verdict.decision_id, outcome, late=not first))
+
+        await self._store.transact(unit, Lane.OUTCOME)
+
+    async def _decide_once(self, request: GovernedRequest, *, fresh: bool) -> Verdict:
+        try:
+            caller = await self._callers.resolve(request.presented, fresh=fresh)
+        except RequestError as error:
+            return await self.refuse(request, code=error.code, detail=error.message)
+        if caller.negotiation is None:
+            return await self._undeclared(request, caller)
+        return await self._governed(request, caller)
+
+    async def _undeclared(self, request: GovernedRequest, caller: Caller) -> Verdict:
+        match request.rule.undeclared:
+            case "limited":
+                return await self._governed(request, caller)
+            case "pass":
+                return await self._undecided(request, caller, policy="undeclared-pass")
+            case "human_only" if request.caller_class == "human":
+                return await self._undecided(request, caller, policy="undeclared-human")
+            case "deny" | "human_only":
+                detail = "this needs a capability declaration first"
+                return await self.refuse(request, code="declaration_required", detail=detail)
+            case _:
+                assert_never(request.rule.undeclared)
+
+    async def _undecided(self, request: GovernedRequest, caller: Caller, *, policy: str) -> Verdict:
+        """Let the site have a request that no policy was asked about, and record that it was so."""
+        human = request.caller_class == "human"
+        principal = (
+            {"type": "Human", "id": request.person} if human else {"type": "Agent", "id": caller.identity.subject}
+        )
+        members = undecided_members(request, effect="allow", code="allowed", principal=principal, policy=policy)
+        return await self._proceed(request, members, caller, level=None)
+
+    async def _governed(self, request: GovernedRequest, caller: Caller) -> Verdict:
+        engine = self._engine()
+        query = self._query(request, caller)
+        decision = settle(engine, query)
+        members = decision_members(query, decision, engine=engine.name)
+        if decision.allowed:
+            return await self._proceed(request, members, caller, level=query.level)
+        decision_id = await self._record(request, members, caller)
+        refusal = self._refusal(decision, decision_id, caller, engine)
+        return Verdict(kind="refuse", decision_id=decision_id, level=query.level, refusal=refusal)
+
+    async def _proceed(
+        self, request: GovernedRequest, members: Mapping[str, EntryValue], caller: Caller, *, level: Level | None
+    ) -> Verdict:
+        """Record what is allowed; begin its effect, if it has one."""
+        if request.rule.reads:
+            decision_id = await self._record(request, members, caller)
+            return Verdict(kind="proceed", decision_id=decision_id, level=level)
+        effect = Effect(
+            request=request,
+            caller=caller,
+            decision_id=self._ids.new(),
+            members={**members, **request_members(request)},
+            proposal_id=self._ids.new() if level is not None and _is_held(request) else "",
+        )
+        begun = await self._store.transact(effect.begin)
+        if begun.refused:
+            return _key_refused(begun.refused, begun.decision_id, level)
+        if begun.proposal_id:
+            return Verdict(
+                kind="hold", decision_id=begun.decision_id, level=level, proposal_id=begun.proposal_id
+            )
+        return Verdict(kind="proceed", decision_id=begun.decision_id, level=level, effect=True)
+
+    def _query(self, request: GovernedRequest, caller: Caller) -> Query:
+        negotiation = caller.negotiation
+        expires_at = request.presented.expires_at
+        declared = negotiation.declared if negotiation else DeclaredFacts()
+        facts = RequestFacts(
+            **{f.name: getattr(declared, f.name) for f in fields(DeclaredFacts)},
+            method=request.method,
+            route=request.rule.label,
+            has_idempotency_key=has_key(request, caller),
+            has_correlation=bool(request.presented.correlation),
+            has_expiry=expires_at is not None,
+            is_expired=expires_at is not None and expires_at <= self._clock.now(),
+            via_proposal=_is_held(request),
+        )
+        return Query(
+            principal=negotiation.principal if negotiation else ANONYMOUS,
+            level=negotiation.effective_level if negotiation else Level.L0,
+            action=request.rule.action,
+            resource=request.rule.resource,
+            request=facts,
+        )
+
+    def _refusal(self, decision: Decision, decision_id: str, caller: Caller, engine: Engine) -> Refusal:
+        own = caller.negotiation.body if caller.negotiation else {}
+        return from_decision(
+            decision,
+            decision_id=decision_id,
+            public=None if caller.identity.verified else engine.bundle.public_ids,
+            fallback=str(own.get("fallback_behavior", "")),
+            safe_default=str(own.get("safe_default_response", "")),
+        )
+
+    async def _record(self, request: GovernedRequest, members: Mapping[str, EntryValue], caller: Caller) -> str:
+        """Commit one decision together with the caller's claims; return its id."""
+        decision_id = self._ids.new()
+        own = {**members, **request_members(request), "decision_id": decision_id}
+
+        def unit(tx: Tx) -> None:
+            caller.claim(tx)
+            tx.append(EntryDraft(kind=EntryKind.DECISION, members=own))
+
+        await self._store.transact(unit)
+        return decision_id
+
+
+def _is_held(request: GovernedRequest) -> bool:
+    """Whether we hold the request as a proposal instead of handing it to the site."""
+    return request.rule.action == "write_memory"
+
+
+def _key_refused(code: str, decision_id: str, level: Level | None) -> Verdict:
+    refusal = Refusal(code=code, detail=_KEY_DETAILS[code], decision_id=decision_id)
+    return Verdict(kind="refuse", decision_id=decision_id, level=level, refusal=refusal)

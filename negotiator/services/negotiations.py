@@ -1,0 +1,416 @@
+"""Declarations become negotiations: decode, check, admit, work out the matrix, record, answer.
+
+- Whatever the answer is, it was recorded first, also where the body could not be read; only what is over budget is not.
+- An identical declaration under the same credential and the same policies gives the stored answer again.
+- A valid `UAIX-Negotiation` renews: same subject, a new negotiation, and the old one ends in the same transaction.
+- The token is not stored: it is signed again from the stored negotiation, and EdDSA gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, NoReturn
+
+from negotiator.errors import ClaimFailed, RequestError, UnavailableError, quoted
+from negotiator.messages import Catalog, Validator, decode_message
+from negotiator.messages.facts import declaration_of
+from negotiator.model.entries import EntryDraft, EntryKind, EntryPosition, EntryValue
+from negotiator.model.findings import Finding, Severity
+from negotiator.model.governed import Declared, Presented, Refusal
+from negotiator.model.levels import CAPABILITY_PROFILES
+from negotiator.model.messages import Declaration, Message
+from negotiator.model.records import Negotiation
+from negotiator.policy import Engine, Target
+from negotiator.ports import Clock, Ids, Lane, Signer, Store, Tx
+from negotiator.services.answers import (
+    identity_shown,
+    negotiation_body,
+    negotiation_message,
+    negotiation_summary,
+    validation_report,
+)
+from negotiator.services.assessment import Assessment, assess, has_errors, principal_of
+from negotiator.services.budgets import Budgets
+from negotiator.services.callers import NOBODY, Caller, Callers
+from negotiator.services.refusals import from_admission
+
+__all__ = ["NegotiationTerms", "Negotiations"]
+
+_CLAIMS = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NegotiationTerms:
+    """What a site's configuration fixes for all its negotiations.
+
+    Attributes:
+        project: named among the scopes of `me`.
+        audience: `iss` and `aud` of tokens.
+        lifetime: how long a negotiation holds.
+        max_message_bytes: larger messages are refused.
+        surface: the configured actions and resources, in the order of the configuration.
+    """
+
+    project: str
+    audience: str
+    lifetime: timedelta
+    max_message_bytes: int
+    surface: Sequence[Target]
+
+
+class _InvalidError(RequestError):
+    """A message that decodes and does not conform; carries what is wrong with it."""
+
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        super().__init__("the message does not conform to its profile", code="declaration_invalid")
+        self.findings = tuple(findings)
+
+
+class Negotiations:
+    """The negotiations of one project."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        signer: Signer,
+        callers: Callers,
+        engine: Callable[[], Engine],
+        catalog: Catalog,
+        clock: Clock,
+        ids: Ids,
+        budgets: Budgets,
+        terms: NegotiationTerms,
+    ) -> None:
+        self._store = store
+        self._signer = signer
+        self._callers = callers
+        self._engine = engine
+        self._catalog = catalog
+        self._validator = Validator(catalog)
+        self._clock = clock
+        self._ids = ids
+        self._budgets = budgets
+        self._terms = terms
+
+    async def create(self, data: bytes, presented: Presented, *, strict: bool, source: str) -> Declared:
+        """Answer a posted capability message.
+
+        Args:
+            data: the body, in any encoding.
+            presented: the caller's credential and, to renew, its negotiation.
+            strict: demand all eighteen body members.
+            source: the client's address, for its budget.
+
+        Raises:
+            OverBudgetError: `over_budget`; nothing was read.
+            UnavailableError: the answer could not be recorded.
+        """
+        self._budgets.spend(source)
+        try:
+            return await self._create(data, presented, strict=strict)
+        except RequestError as error:
+            return await self._refused(error)
+
+    async def refuse(self, error: RequestError, *, source: str) -> Declared:
+        """Record a declaration that could not even be received, and return its refusal.
+
+        Args:
+            error: what was wrong with the request.
+            source: the client's address, for its budget.
+
+        Raises:
+            OverBudgetError: `over_budget`; nothing was recorded.
+            UnavailableError: it could not be recorded.
+        """
+        self._budgets.spend(source)
+        return await self._refused(error)
+
+    async def get(self, negotiation_id: str, presented: Presented) -> Mapping[str, Any]:
+        """Return the stored answer without its token.
+
+        Raises:
+            RequestError: `not_found`, also where it belongs to somebody else; `credentials_invalid`.
+        """
+        return negotiation_message(await self._own(negotiation_id, presented), token="")
+
+    async def end(self, negotiation_id: str, presented: Presented) -> None:
+        """End a negotiation: from this commit on its token opens nothing.
+
+        Raises:
+            RequestError: `not_found`; `credentials_invalid`.
+            UnavailableError: it could not be recorded.
+        """
+        negotiation = await self._own(negotiation_id, presented)
+        members: dict[str, EntryValue] = {
+            "decision_id": self._ids.new(),
+            "decision": "allow",
+            "code": "negotiation_ended",
+            "principal": {"type": "Agent", "id": negotiation.subject},
+            "negotiation_id": negotiation_id,
+        }
+
+        def unit(tx: Tx) -> None:
+            if tx.negotiations.end(negotiation_id, tx.now):
+                tx.append(EntryDraft(kind=EntryKind.DECLARE, members=members))
+
+        await self._store.transact(unit, Lane.DECLARATION)
+
+    async def me(self, presented: Presented) -> Mapping[str, Any]:
+        """Return the caller's own identity, live negotiations and scopes, and nobody else's.
+
+        Raises:
+            RequestError: `credentials_invalid`, `negotiation_expired`.
+        """
+        identity = (await self._callers.resolve(presented, fresh=True)).identity
+        now = self._clock.now()
+        own = await self._store.read(lambda reader: reader.negotiations.of_subject(identity.subject, now))
+        return {
+            "identity": identity_shown(identity),
+            "negotiations": [negotiation_summary(negotiation) for negotiation in own],
+            "scopes": [f"project:{self._terms.project}", f"max_level:{identity.max_level.name}"],
+        }
+
+    def validate(self, data: bytes, *, strict: bool, profile: str, source: str) -> Mapping[str, Any]:
+        """Check any message and store nothing.
+
+        Args:
+            data: the body.
+            strict: demand all members.
+            profile: the profile that the caller expects; empty for any.
+            source: the client's address, for its budget.
+
+        Raises:
+            RequestError: `body_too_large` alone; everything else is a finding.
+            OverBudgetError: `over_budget`.
+        """
+        self._budgets.spend(source)
+        try:
+            message = self._decode(data)
+        except RequestError as error:
+            if error.code == "body_too_large":
+                raise
+            return validation_report(None, [_finding_of(error)])
+        findings = self._findings(message, strict=strict)
+        if profile and message.profile != profile:
+            findings.append(_finding_of(_wrong_profile(message.profile, profile)))
+        return validation_report(message, findings)
+
+    def _decode(self, data: bytes) -> Message:
+        return decode_message(data, self._catalog, max_bytes=self._terms.max_message_bytes)
+
+    def _findings(self, message: Message, *, strict: bool) -> list[Finding]:
+        """Return what schema, scan and, for capability messages of sound shape, the policies say."""
+        findings = self._validator.check_message(message, strict=strict)
+        if message.profile not in CAPABILITY_PROFILES or has_errors(findings):
+            return findings
+        assessment = self._assess(self._declaration(message), findings, Caller(identity=NOBODY), strict=strict)
+        return [finding for finding in assessment.findings if finding.code != "level_capped"]
+
+    def _declaration(self, message: Message) -> Declaration:
+        return declaration_of(message, now=self._clock.now())
+
+    def _assess(
+        self, declaration: Declaration, findings: Sequence[Finding], caller: Caller, *, strict: bool
+    ) -> Assessment:
+        return assess(
+            self._engine(),
+            declaration,
+            caller.identity,
+            strict=strict,
+            schema_findings=findings,
+            surface=self._terms.surface,
+        )
+
+    async def _create(self, data: bytes, presented: Presented, *, strict: bool) -> Declared:
+        message = self._decode(data)
+        if message.profile not in CAPABILITY_PROFILES:
+            raise _wrong_profile(message.profile, "uai.capability.profile.v1")
+        findings = self._validator.check_message(message, strict=strict)
+        if has_errors(findings):
+            raise _InvalidError(findings)
+        declaration = self._declaration(message)
+        for attempt in range(_CLAIMS + 1):
+            caller = await self._callers.resolve(presented, fresh=attempt > 0)
+            if existing := await self._identical(declaration, caller, strict=strict):
+                return self._answer(existing, kind="existing")
+            try:
+                return await self._negotiate(declaration, findings, caller, strict=strict)
+            except ClaimFailed:
+                continue
+        text = "the caller's state keeps changing; try again"
+        raise UnavailableError(text, code="ledger_unavailable")
+
+    async def _identical(self, declaration: Declaration, caller: Caller, *, strict: bool) -> Negotiation | None:
+        """Return the stored negotiation that answers this declaration, if it may be given again."""
+        credential_id = caller.identity.credential_id
+        if not credential_id or caller.negotiation:
+            return None
+        digest, now = declaration.message.digest, self._clock.now()
+        found = await self._store.read(
+            lambda reader: reader.negotiations.identical(
+                credential_id=credential_id, digest=digest, strict=strict, at=now
+            )
+        )
+        if found is None or found.bundle_digest != self._engine().bundle.digest:
+            return None
+        return found if found.principal == principal_of(declaration, caller.identity) else None
+
+    async def _negotiate(
+        self, declaration: Declaration, findings: Sequence[Finding], caller: Caller, *, strict: bool
+    ) -> Declared:
+        negotiation_id, decision_id = self._ids.new(), self._ids.new()
+        named = _named(caller, negotiation_id)
+        assessment = self._assess(declaration, findings, named, strict=strict)
+        if assessment.matrix is None:
+            return await self._not_admitted(assessment, caller, decision_id)
+        own: dict[str, EntryValue] = {"decision_id": decision_id, "negotiation_id": negotiation_id}
+        draft = EntryDraft(kind=EntryKind.DECLARE, members={**assessment.entry_members(), **own})
+
+        def unit(tx: Tx) -> Negotiation:
+            caller.claim(tx)
+            if caller.negotiation:
+                tx.negotiations.end(caller.negotiation.negotiation_id, tx.now)
+            position = tx.append(draft)
+            negotiation = self._negotiation(assessment, negotiation_id, decision_id, named, position, tx.now)
+            tx.negotiations.add(negotiation)
+            return negotiation
+
+        return self._answer(await self._store.transact(unit, Lane.DECLARATION), kind="created")
+
+    def _negotiation(
+        self,
+        assessment: Assessment,
+        negotiation_id: str,
+        decision_id: str,
+        caller: Caller,
+        position: EntryPosition,
+        now: datetime,
+    ) -> Negotiation:
+        effective = assessment.admission.effective
+        assert effective is not None  # noqa: S101 - only admitted declarations are stored
+        expires_at = now + self._terms.lifetime
+        return Negotiation(
+            negotiation_id=negotiation_id,
+            subject=caller.identity.subject,
+            identity_kind=caller.identity.kind,
+            credential_id=caller.identity.credential_id,
+            digest=assessment.declaration.message.digest,
+            strict=assessment.strict,
+            declared_level=assessment.declaration.level,
+            effective_level=effective,
+            principal=assessment.principal,
+            declared=assessment.declaration.facts,
+            body=negotiation_body(
+                assessment,
+                negotiation_id=negotiation_id,
+                decision_id=decision_id,
+                position=position,
+                expires_at=expires_at,
+            ),
+            bundle_digest=assessment.engine.bundle.digest,
+            key_id=self._signer.key_id,
+            issued_at=now,
+            expires_at=expires_at,
+        )
+
+    def _answer(self, negotiation: Negotiation, *, kind: str) -> Declared:
+        message = negotiation_message(negotiation, token=self._signer.sign(self._claims(negotiation)))
+        return Declared(
+            kind="existing" if kind == "existing" else "created",
+            decision_id=str(negotiation.body["decision_id"]),
+            message=message,
+            level=negotiation.effective_level,
+        )
+
+    def _claims(self, negotiation: Negotiation) -> dict[str, Any]:
+        """Return the token's claims (RFC 7519; `cnf` of RFC 7800 names the credential it goes with)."""
+        claims: dict[str, Any] = {
+            "iss": self._terms.audience,
+            "aud": self._terms.audience,
+            "sub": negotiation.subject,
+            "jti": negotiation.negotiation_id,
+            "iat": int(negotiation.issued_at.timestamp()),
+            "exp": int(negotiation.expires_at.timestamp()),
+        }
+        if negotiation.credential_id:
+            claims["cnf"] = {"kid": negotiation.credential_id}
+        return claims
+
+    async def _not_admitted(self, assessment: Assessment, caller: Caller, decision_id: str) -> Declared:
+        public = None if caller.identity.verified else assessment.engine.bundle.public_ids
+        refusal = from_admission(
+            assessment.admission,
+            findings=assessment.findings,
+            decision_id=decision_id,
+            public=public,
+            fallback=assessment.declaration.fallback,
+            safe_default=assessment.declaration.safe_default,
+        )
+        own: dict[str, EntryValue] = {"decision_id": decision_id, "decision": "deny", "code": refusal.code}
+        await self._record_refusal({**assessment.entry_members(), **own}, caller)
+        return Declared(kind="refused", decision_id=decision_id, refusal=refusal)
+
+    async def _refused(self, error: RequestError) -> Declared:
+        """Record a declaration that could not be used, or whose credential is bad."""
+        decision_id = self._ids.new()
+        findings = error.findings if isinstance(error, _InvalidError) else ()
+        members: dict[str, EntryValue] = {
+            "decision_id": decision_id,
+            "decision": "deny",
+            "code": error.code,
+            "action": "declare",
+            "findings": sorted({finding.code for finding in findings}),
+        }
+        await self._record_refusal(members, Caller(identity=NOBODY))
+        refusal = Refusal(
+            code=error.code,
+            detail=error.message,
+            decision_id=decision_id,
+            findings=findings or ((_finding_of(error),) if error.pointer is not None else ()),
+        )
+        return Declared(kind="refused", decision_id=decision_id, refusal=refusal)
+
+    async def _record_refusal(self, members: Mapping[str, EntryValue], caller: Caller) -> None:
+        def unit(tx: Tx) -> None:
+            caller.claim(tx)
+            tx.append(EntryDraft(kind=EntryKind.DECLARE, members=members))
+
+        await self._store.transact(unit, Lane.DECLARATION)
+
+    async def _own(self, negotiation_id: str, presented: Presented) -> Negotiation:
+        caller = await self._callers.resolve(presented, fresh=True)
+        found = await self._store.read(lambda reader: reader.negotiations.get(negotiation_id))
+        if found is None or found.ended_at or found.subject != caller.identity.subject:
+            _not_found()
+        return found
+
+
+def _named(caller: Caller, negotiation_id: str) -> Caller:
+    """Return the caller under its lasting name: an anonymous one is called after its first negotiation."""
+    if caller.identity != NOBODY:
+        return caller
+    return replace(caller, identity=replace(NOBODY, subject=f"anon:{negotiation_id}"))
+
+
+def _wrong_profile(found: str, expected: str) -> RequestError:
+    message = f"the profile is {quoted(found)}, and {expected} is expected here"
+    return RequestError(message, code="unknown_profile", pointer="/profile")
+
+
+def _finding_of(error: RequestError) -> Finding:
+    return Finding(
+        code=error.code,
+        severity=Severity.ERROR,
+        pointer=error.pointer or "",
+        message=error.message,
+        remedy="send a message of this profile's shape; examples are published beside the schemas",
+        source="codec",
+    )
+
+
+def _not_found() -> NoReturn:
+    message = "there is no such negotiation, or it is not yours"
+    raise RequestError(message, code="not_found")

@@ -1,0 +1,108 @@
+"""How decisions become ledger entries: the members of each kind, in one place.
+
+An entry holds everything that the decision depended on and nothing that a body said: facts, not contents.
+Facts that have their zero value are left out (`model.facts.nonzero`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from negotiator.model.decisions import Decision, Query
+from negotiator.model.entries import EntryDraft, EntryKind, EntryValue
+from negotiator.model.facts import ResourceFacts, nonzero
+from negotiator.model.governed import GovernedRequest, Outcome
+from negotiator.model.levels import Level
+
+__all__ = ["decision_members", "outcome_draft", "request_members", "undecided_members"]
+
+
+def decision_members(query: Query, decision: Decision, *, engine: str) -> dict[str, EntryValue]:
+    """Return what Cedar was asked and what it answered.
+
+    Args:
+        query: the question of the recorded, last decision.
+        decision: its answer.
+        engine: name and version of the policy engine.
+    """
+    facts: dict[str, EntryValue] = {
+        "principal": nonzero(query.principal),
+        "resource": _resource_facts(query.resource),
+        "request": nonzero(query.request),
+    }
+    if query.level is not None:
+        facts["level"] = query.level.name
+    members: dict[str, EntryValue] = {
+        "decision": decision.effect,
+        "code": decision.code,
+        "principal": {"type": "Agent", "id": query.principal.subject},
+        "action": query.action,
+        "resource": _resource(query.resource),
+        "facts": facts,
+        "policies": list(decision.policies),
+        "obligations": [obligation.id for obligation in decision.obligations],
+        "bundle_digest": decision.bundle_digest,
+        "engine": engine,
+    }
+    if decision.errors:
+        members["errors"] = [error[:500] for error in decision.errors[:10]]
+    return members
+
+
+def undecided_members(
+    request: GovernedRequest, *, effect: str, code: str, principal: Mapping[str, str], policy: str
+) -> dict[str, EntryValue]:
+    """Return the members of an answer that was given without asking Cedar, and by which rule."""
+    return {
+        "decision": effect,
+        "code": code,
+        "principal": dict(principal),
+        "action": request.rule.action,
+        "resource": _resource(request.rule.resource),
+        "policies": [policy] if policy else [],
+        "obligations": [],
+    }
+
+
+def request_members(request: GovernedRequest) -> dict[str, EntryValue]:
+    """Return what is kept of the request itself: digests of what could be secret, never a body."""
+    described: dict[str, EntryValue] = {
+        "method": request.method,
+        "route": request.rule.label,
+        "target_sha256": request.target_sha256,
+        "caller_class": request.caller_class,
+    }
+    if request.body_sha256:
+        described |= {"body_sha256": request.body_sha256, "body_bytes": request.body_bytes}
+    if request.content_type:
+        described["content_type"] = request.content_type[:256]
+    members: dict[str, EntryValue] = {"request": described}
+    if request.presented.trace_id:
+        members["trace_id"] = request.presented.trace_id
+    if request.presented.correlation:
+        members["correlation_id"] = request.presented.correlation
+    return members
+
+
+def outcome_draft(decision_id: str, outcome: Outcome, *, late: bool) -> EntryDraft:
+    """Return the entry that closes an intent."""
+    members: dict[str, EntryValue] = {
+        "decision_id": decision_id,
+        "end": outcome.end.value,
+        "status": outcome.status,
+        "bytes": outcome.body_bytes,
+        "body_sha256": outcome.body_sha256,
+    }
+    if late:
+        members["late"] = True
+    return EntryDraft(kind=EntryKind.OUTCOME, members=members)
+
+
+def _resource(resource: ResourceFacts | Level) -> dict[str, EntryValue]:
+    if isinstance(resource, Level):
+        return {"type": "Level", "id": resource.name}
+    return {"type": resource.type, "id": resource.name}
+
+
+def _resource_facts(resource: ResourceFacts | Level) -> dict[str, EntryValue]:
+    return {"number": int(resource)} if isinstance(resource, Level) else nonzero(resource)

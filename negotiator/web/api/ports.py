@@ -1,0 +1,108 @@
+"""What the routes need from the rest, as Protocols; `assembly.py` provides one `Site`.
+
+All methods raise `RequestError` or `UnavailableError`; the application turns both into problem responses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from negotiator.errors import RequestError
+from negotiator.model.governed import Declared, Presented
+from negotiator.web.discovery.published import Published
+
+__all__ = ["Condition", "Negotiations", "Proposals", "Site"]
+
+
+class Negotiations(Protocol):
+    """Declarations and what became of them."""
+
+    async def create(self, data: bytes, presented: Presented, *, strict: bool, source: str) -> Declared:
+        """Decide and record the declaration in `data`; with a presented negotiation, renew it.
+
+        Args:
+            data: the request's body, in any of the three encodings.
+            presented: the claims of the request's headers.
+            strict: whether all eighteen body fields are demanded.
+            source: the client's address, for budgets.
+        """
+        ...
+
+    async def refuse(self, error: RequestError, *, source: str) -> Declared:
+        """Record a declaration that could not even be received, and return its refusal."""
+        ...
+
+    async def get(self, negotiation_id: str, presented: Presented) -> Mapping[str, Any]:
+        """Return the keyed message of the caller's own negotiation, without `body.token`.
+
+        Raises:
+            RequestError: `not_found`, for unknown and for foreign ones alike.
+        """
+        ...
+
+    async def end(self, negotiation_id: str, presented: Presented) -> None:
+        """End the caller's own negotiation.
+
+        Raises:
+            RequestError: `not_found`, for unknown and for foreign ones alike.
+        """
+        ...
+
+    async def me(self, presented: Presented) -> Mapping[str, Any]:
+        """Return the caller's identity, negotiations and scopes."""
+        ...
+
+    def validate(self, data: bytes, *, strict: bool, profile: str, source: str) -> Mapping[str, Any]:
+        """Return `{valid, profile, encoding, digest, findings[]}` of any bytes; `profile` may be empty."""
+        ...
+
+
+class Proposals(Protocol):
+    """Memory proposals."""
+
+    async def get(self, proposal_id: str, presented: Presented) -> Mapping[str, Any]:
+        """Return the caller's own proposal.
+
+        Raises:
+            RequestError: `not_found`, for unknown and for foreign ones alike.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """Something that keeps the site from being wholly ready.
+
+    Attributes:
+        code: stable snake_case code.
+        state: `degraded` still answers; `down` is a 503 of `readyz`.
+        detail: what it is and what to do, for the operator.
+    """
+
+    code: str
+    state: Literal["degraded", "down"]
+    detail: str
+
+
+class Site(Published, Protocol):
+    """Everything that the routes need."""
+
+    @property
+    def negotiations(self) -> Negotiations: ...
+    @property
+    def proposals(self) -> Proposals: ...
+    @property
+    def max_message_bytes(self) -> int:
+        """The largest message; more is 413."""
+        ...
+
+    @property
+    def policy_count(self) -> int:
+        """How many policies the active bundle has; with none, everything is denied."""
+        ...
+
+    async def conditions(self) -> Sequence[Condition]:
+        """Return what is wrong now, beyond what the routes see themselves."""
+        ...

@@ -1,0 +1,124 @@
+"""What the OpenAPI document shares between routes: schemas, security schemes, headers, the problem response.
+
+Schemas of messages are references to the published JSON Schemas, so there is one truth; what only HTTP has (problems,
+reports, status) is written here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["HEADERS", "PROBLEM", "SCHEMAS", "SECURITY_SCHEMES", "reference"]
+
+Json = dict[str, Any]
+
+_TEXT: Json = {"type": "string"}
+_TIME: Json = {"type": "string", "format": "date-time"}
+_UUID: Json = {"type": "string", "format": "uuid"}
+_LEVEL: Json = {"type": "string", "enum": ["L0", "L1", "L2", "L3", "L4", "L5", "L6"]}
+
+
+def reference(kind: str, name: str) -> Json:
+    """Return a reference to a component."""
+    return {"$ref": f"#/components/{kind}/{name}"}
+
+
+def _list(items: Json) -> Json:
+    return {"type": "array", "items": items}
+
+
+def _object(required: tuple[str, ...], **properties: Json) -> Json:
+    return {"type": "object", "required": list(required), "properties": properties}
+
+
+SCHEMAS: Json = {
+    "Obligation": _object(
+        ("id", "title", "remedy", "policies"),
+        id=_TEXT,
+        title=_TEXT,
+        remedy={"type": "string", "description": "how to meet it"},
+        policies=_list(_TEXT),
+    ),
+    "Finding": _object(
+        ("code", "severity", "pointer", "message", "remedy", "source"),
+        code=_TEXT,
+        severity={"type": "string", "enum": ["error", "warning", "info"]},
+        pointer={"type": "string", "format": "json-pointer"},
+        message=_TEXT,
+        remedy=_TEXT,
+        source=_TEXT,
+    ),
+    "NoOp": _object(("code", "url"), code=_TEXT, url={"type": "string", "format": "uri-reference"}),
+    "ValidationReport": _object(
+        ("valid", "profile", "encoding", "digest", "findings"),
+        valid={"type": "boolean"},
+        profile={"type": ["string", "null"]},
+        encoding={"type": ["string", "null"], "enum": ["keyed", "minified", "keyless", None]},
+        digest={"type": ["string", "null"], "description": "SHA-256 of the canonical keyed form, lower-case hex"},
+        findings=_list(reference("schemas", "Finding")),
+    ),
+    "Self": _object(
+        ("identity", "negotiations", "scopes"),
+        identity=_object(("kind", "subject", "verified"), kind=_TEXT, subject=_TEXT, verified={"type": "boolean"}),
+        negotiations=_list(
+            _object(
+                ("negotiation_id", "effective_level", "expires_at"),
+                negotiation_id=_UUID,
+                declared_level=_LEVEL,
+                effective_level=_LEVEL,
+                issued_at=_TIME,
+                expires_at=_TIME,
+            )
+        ),
+        scopes=_list(_TEXT),
+    ),
+    "Proposal": _object(("proposal_id", "state"), proposal_id=_UUID, state=_TEXT),
+    "Health": _object(
+        ("status",),
+        status={"type": "string", "enum": ["ok", "degraded", "down"]},
+        conditions=_list(
+            _object(
+                ("code", "state", "detail"),
+                code=_TEXT,
+                state={"type": "string", "enum": ["degraded", "down"]},
+                detail=_TEXT,
+            )
+        ),
+        bundle_digest=_TEXT,
+        policies={"type": "integer"},
+        mode=_TEXT,
+        pass_routes=_list(_TEXT),
+    ),
+}
+"""Schemas of what only HTTP has."""
+
+HEADERS: Json = {
+    "UAIX-Decision": {"description": "id of the recorded decision", "schema": _UUID},
+    "UAIX-Level": {"description": "the effective level", "schema": _LEVEL},
+    "ETag": {"description": "entity tag of this representation", "schema": _TEXT},
+    "Location": {"description": "the negotiation", "schema": {"type": "string", "format": "uri-reference"}},
+}
+
+SECURITY_SCHEMES: Json = {
+    "apiToken": {
+        "type": "http",
+        "scheme": "bearer",
+        "bearerFormat": "uaixt_<id>_<secret><checksum>",
+        "description": "An agent's API token, from the site's operator. On the site's own routes: `UAIX-Credential`.",
+    },
+    "negotiation": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "UAIX-Negotiation",
+        "description": "The token of a negotiation, together with the credential that it was made with, if any.",
+    },
+}
+
+PROBLEM: Json = {
+    "description": "a refusal that says how to get to yes (RFC 9457)",
+    "content": {
+        "application/problem+json": {"schema": reference("schemas", "Problem")},
+        "application/vnd.uaix.no-op+json": {"schema": reference("schemas", "NoOp")},
+        "text/plain": {"schema": _TEXT},
+    },
+}

@@ -1,0 +1,323 @@
+"""The one route table: every HTTP route that is ours, as data.
+
+The router, the OpenAPI document, the discovery documents and the documentation are made from it, so none of them can
+name a route that another does not. A row says what the route is; what it does is a handler, found by the row's name.
+
+It holds no code, and says nothing about the site's own routes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from negotiator.model.levels import Level
+
+__all__ = [
+    "ENDPOINTS",
+    "JSON",
+    "KEYLESS_JSON",
+    "WELL_KNOWN_ACCESS",
+    "WELL_KNOWN_PATHS",
+    "WELL_KNOWN_SITE",
+    "Endpoint",
+    "Parameter",
+    "endpoint_named",
+]
+
+JSON = "application/json"
+KEYLESS_JSON = "application/vnd.uaix.keyless+json"
+
+WELL_KNOWN_SITE = "/.well-known/uaix.json"
+WELL_KNOWN_ACCESS = "/.well-known/uaix-agent-access.json"
+WELL_KNOWN_PATHS = frozenset({WELL_KNOWN_SITE, WELL_KNOWN_ACCESS})
+"""The paths outside the prefix that are ours (RFC 8615)."""
+
+Auth = Literal["none", "optional", "required"]
+Kind = Literal["document", "stylesheet", "status", "command"]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A query parameter of a route."""
+
+    name: str
+    summary: str
+    values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """One route.
+
+    Attributes:
+        name: unique; the handler's name, the OpenAPI `operationId` and the relation in discovery documents.
+        method: upper-case; GET also answers HEAD, and OPTIONS is answered for every path.
+        path: Starlette path syntax; below the prefix unless `rooted`.
+        rooted: `path` stands at the site's root.
+        kind: `document` is public, cacheable discovery in several representations; `command` is never cached.
+        summary: one sentence without its full stop.
+        level: the lowest client level that has a use for it.
+        auth: whether a credential or negotiation is read at all, and whether one is needed.
+        request: name of the request's schema; empty where no body is read.
+        response: name of the schema of the first success.
+        media: media types of a success, the default first.
+        accepts: media types of the request.
+        statuses: successes, the usual one first.
+        problems: statuses of the problem responses that this route adds to 405 and 503.
+        headers: our response headers that a success carries.
+        query: its query parameters.
+    """
+
+    name: str
+    method: str
+    path: str
+    summary: str
+    level: Level
+    kind: Kind = "document"
+    rooted: bool = False
+    auth: Auth = "none"
+    request: str = ""
+    response: str = ""
+    media: tuple[str, ...] = (JSON, "text/html")
+    accepts: tuple[str, ...] = ()
+    statuses: tuple[int, ...] = (200,)
+    problems: tuple[int, ...] = (406,)
+    headers: tuple[str, ...] = ()
+    query: tuple[Parameter, ...] = ()
+
+    def full_path(self, prefix: str) -> str:
+        """Return the path template from the site's root, e.g. `/uaix/v1/negotiations/{id}`."""
+        return self.path if self.rooted else prefix + self.path
+
+
+_STRICT = Parameter("strict", "demand all eighteen body fields", ("0", "1"))
+_PROFILE = Parameter("profile", "check against this profile id instead of the message's own")
+_MESSAGE_TYPES = (JSON, KEYLESS_JSON, "application/*+json")
+_MESSAGES_OUT = (JSON, KEYLESS_JSON)
+
+ENDPOINTS: tuple[Endpoint, ...] = (
+    Endpoint(
+        name="site",
+        method="GET",
+        path=WELL_KNOWN_SITE,
+        rooted=True,
+        summary="What this site offers to agents: versions, levels, routes, schemas and keys",
+        level=Level.L0,
+    ),
+    Endpoint(
+        name="access",
+        method="GET",
+        path=WELL_KNOWN_ACCESS,
+        rooted=True,
+        summary="The short form: what each level may do here, where to declare, what to fall back to",
+        level=Level.L0,
+    ),
+    Endpoint(
+        name="start",
+        method="GET",
+        path="/",
+        summary="Where to begin: every document with a link",
+        level=Level.L0,
+    ),
+    Endpoint(
+        name="ladder",
+        method="GET",
+        path="/ladder",
+        summary="The seven client levels: what each may do, must not imply, and falls back to",
+        level=Level.L0,
+    ),
+    Endpoint(
+        name="profiles",
+        method="GET",
+        path="/profiles",
+        summary="Every published profile",
+        level=Level.L0,
+    ),
+    Endpoint(
+        name="profile",
+        method="GET",
+        path="/profiles/{id}",
+        summary="One profile by its id",
+        level=Level.L0,
+        problems=(404, 406),
+    ),
+    Endpoint(
+        name="schemas",
+        method="GET",
+        path="/schemas",
+        summary="Every JSON Schema",
+        level=Level.L1,
+    ),
+    Endpoint(
+        name="schema",
+        method="GET",
+        path="/schemas/{name}",
+        summary="One JSON Schema (2020-12) by its name",
+        level=Level.L1,
+        media=(JSON, "application/schema+json", "text/html"),
+        problems=(404, 406),
+    ),
+    Endpoint(
+        name="fields",
+        method="GET",
+        path="/registry/fields",
+        summary="The order of fields in keyless messages",
+        level=Level.L1,
+    ),
+    Endpoint(
+        name="examples",
+        method="GET",
+        path="/examples",
+        summary="A valid example of every profile",
+        level=Level.L0,
+    ),
+    Endpoint(
+        name="example",
+        method="GET",
+        path="/examples/{profile}",
+        summary="A valid message of one profile, keyed or keyless",
+        level=Level.L0,
+        media=(JSON, KEYLESS_JSON, "text/html"),
+        problems=(404, 406),
+    ),
+    Endpoint(
+        name="openapi",
+        method="GET",
+        path="/openapi.json",
+        summary="OpenAPI 3.1 description of these routes",
+        level=Level.L1,
+        media=(JSON, "application/vnd.oai.openapi+json", "text/html"),
+    ),
+    Endpoint(
+        name="keys",
+        method="GET",
+        path="/keys",
+        summary="The public keys that verify negotiation tokens (RFC 7517)",
+        level=Level.L1,
+        media=(JSON, "application/jwk-set+json", "text/html"),
+    ),
+    Endpoint(
+        name="stylesheet",
+        method="GET",
+        path="/static/pages.css",
+        kind="stylesheet",
+        summary="How the HTML pages look",
+        level=Level.L0,
+        media=("text/css",),
+        problems=(),
+    ),
+    Endpoint(
+        name="healthz",
+        method="GET",
+        path="/healthz",
+        kind="status",
+        summary="Whether the process answers",
+        level=Level.L0,
+        response="Health",
+        media=(JSON,),
+        problems=(),
+    ),
+    Endpoint(
+        name="readyz",
+        method="GET",
+        path="/readyz",
+        kind="status",
+        summary="Whether the site can be governed now; details on loopback only",
+        level=Level.L0,
+        response="Health",
+        media=(JSON,),
+        statuses=(200, 503),
+        problems=(),
+    ),
+    Endpoint(
+        name="negotiate",
+        method="POST",
+        path="/negotiations",
+        kind="command",
+        summary="Declare what you can do and learn what you may do; with UAIX-Negotiation, renew",
+        level=Level.L1,
+        auth="optional",
+        request="CapabilityMessage",
+        response="NegotiationMessage",
+        media=_MESSAGES_OUT,
+        accepts=_MESSAGE_TYPES,
+        statuses=(201, 200),
+        problems=(400, 401, 403, 406, 413, 415, 422, 429),
+        headers=("UAIX-Decision", "UAIX-Level"),
+        query=(_STRICT,),
+    ),
+    Endpoint(
+        name="negotiation",
+        method="GET",
+        path="/negotiations/{id}",
+        kind="command",
+        summary="Read one of your own negotiations; its token is not shown again",
+        level=Level.L1,
+        auth="required",
+        response="NegotiationMessage",
+        media=_MESSAGES_OUT,
+        problems=(400, 401, 404, 406),
+        headers=("UAIX-Level",),
+    ),
+    Endpoint(
+        name="end_negotiation",
+        method="DELETE",
+        path="/negotiations/{id}",
+        kind="command",
+        summary="End one of your own negotiations; its token is void from then on",
+        level=Level.L1,
+        auth="required",
+        media=(),
+        statuses=(204,),
+        problems=(400, 401, 404),
+    ),
+    Endpoint(
+        name="validate",
+        method="POST",
+        path="/validate",
+        kind="command",
+        summary="Check any message and store nothing",
+        level=Level.L1,
+        request="Message",
+        response="ValidationReport",
+        media=(JSON,),
+        accepts=_MESSAGE_TYPES,
+        problems=(400, 413, 415, 429),
+        query=(_STRICT, _PROFILE),
+    ),
+    Endpoint(
+        name="me",
+        method="GET",
+        path="/me",
+        kind="command",
+        summary="Your own identity, negotiations and scopes",
+        level=Level.L1,
+        auth="required",
+        response="Self",
+        media=(JSON,),
+        problems=(400, 401, 406),
+    ),
+    Endpoint(
+        name="proposal",
+        method="GET",
+        path="/memory/proposals/{id}",
+        kind="command",
+        summary="Read one of your own memory proposals",
+        level=Level.L4,
+        auth="required",
+        response="Proposal",
+        media=(JSON,),
+        problems=(400, 401, 404, 406),
+    ),
+)
+"""Every route, in the order in which it is listed; literal paths stand before the patterns that would match them."""
+
+
+def endpoint_named(name: str, among: Iterable[Endpoint] = ENDPOINTS) -> Endpoint:
+    """Return the row called `name`; KeyError if the table has none, since only code asks."""
+    for endpoint in among:
+        if endpoint.name == name:
+            return endpoint
+    raise KeyError(name)

@@ -1,0 +1,133 @@
+"""What tests of the store stand on: a clock that is set by hand, records that are whole, and the invariant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from threading import Event, Thread
+
+from negotiator.ledger import ChainReport, verify_chain
+from negotiator.model.entries import EntryDraft, EntryKind, EntryPosition
+from negotiator.model.facts import AgentFacts, DeclaredFacts
+from negotiator.model.levels import Level
+from negotiator.model.records import Agent, Credential, Intent, KeyUse, Negotiation, Proposal, ProposalState
+from negotiator.ports import Tx
+from negotiator.store import SqlStore
+
+START = datetime(2026, 5, 4, 3, 2, 1, 6, tzinfo=UTC)
+HASH = "ab" * 32
+
+
+class HandClock:
+    """A clock that stands until it is moved."""
+
+    def __init__(self, now: datetime = START) -> None:
+        self.wall = now
+        self.seconds = 0.0
+
+    def now(self) -> datetime:
+        return self.wall
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+    def move(self, seconds: float) -> None:
+        self.wall += timedelta(seconds=seconds)
+        self.seconds += seconds
+
+
+def draft(**members: object) -> EntryDraft:
+    return EntryDraft(kind=EntryKind.ADMIN, members=members)
+
+
+def appending(**members: object) -> Callable[[Tx], EntryPosition]:
+    return lambda tx: tx.append(draft(**members))
+
+
+def verified(store: SqlStore) -> ChainReport:
+    """The invariant: what is in the ledger is one chain, as long as its head says."""
+    return store.read_sync(
+        lambda reader: verify_chain(reader.ledger.lines(), project="site", expected_entries=reader.ledger.size())
+    )
+
+
+@contextmanager
+def held_writer(store: SqlStore) -> Iterator[None]:
+    """Keep the writer inside a unit, so that whatever is submitted meanwhile shares the next batch."""
+    entered, leave = Event(), Event()
+
+    def wait(_tx: Tx) -> None:
+        entered.set()
+        assert leave.wait(30)
+
+    holder = Thread(target=store.transact_sync, args=(wait,))
+    holder.start()
+    assert entered.wait(30)
+    try:
+        yield
+    finally:
+        leave.set()
+        holder.join(30)
+
+
+def agent(agent_id: str = "a1", name: str = "crawler", max_level: Level = Level.L3) -> Agent:
+    return Agent(agent_id=agent_id, name=name, max_level=max_level, operated_by="ana", created_at=START)
+
+
+def credential(credential_id: str = "c1", agent_id: str = "a1") -> Credential:
+    return Credential(credential_id=credential_id, agent_id=agent_id, verifier=HASH, created_at=START)
+
+
+def negotiation(negotiation_id: str = "n1", **changes: object) -> Negotiation:
+    values: dict[str, object] = {
+        "negotiation_id": negotiation_id,
+        "subject": "agent:a1",
+        "identity_kind": "api_token",
+        "credential_id": "c1",
+        "digest": HASH,
+        "strict": False,
+        "declared_level": Level.L4,
+        "effective_level": Level.L3,
+        "principal": AgentFacts(subject="agent:a1", kind="api_token", verified=True, max_level=3, can_post_data=True),
+        "declared": DeclaredFacts(
+            profile_matches=True, declared_evidence=frozenset({"provenance", "audit_log"}), consents_write=True
+        ),
+        "body": {"z": [1, 2.5, None, True], "a": {"β": "\u2028 \x00 \U0001f600", "big": 2**53 - 1}, "m": ""},
+        "bundle_digest": HASH,
+        "key_id": "k1",
+        "issued_at": START,
+        "expires_at": START + timedelta(hours=1),
+    }
+    return Negotiation(**values | changes)  # type: ignore[arg-type]
+
+
+def intent(decision_id: str = "d1") -> Intent:
+    return Intent(decision_id=decision_id, owner="o1", lease_seq=0, subject="agent:a1", action="post", opened_at=START)
+
+
+def key_use(decision_id: str = "d1", **changes: str) -> KeyUse:
+    values = {
+        "subject": "agent:a1",
+        "method": "POST",
+        "route": "POST /comments",
+        "key_sha256": HASH,
+        "fingerprint": HASH,
+        "proposal_id": "",
+    }
+    return KeyUse(decision_id=decision_id, used_at=START, **values | changes)
+
+
+def proposal(proposal_id: str = "p1", **changes: object) -> Proposal:
+    values: dict[str, object] = {
+        "proposal_id": proposal_id,
+        "decision_id": "d1",
+        "subject": "agent:a1",
+        "resource": "memory",
+        "state": ProposalState.PENDING,
+        "held": {"method": "POST", "target": "/memory?x=%00", "content_type": "application/json"},
+        "body": bytes(range(256)),
+        "body_sha256": HASH,
+        "created_at": START,
+    }
+    return Proposal(**values | changes)  # type: ignore[arg-type]
