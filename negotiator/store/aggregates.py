@@ -1,0 +1,202 @@
+"""The aggregates of one project on one cursor: `ports.aggregates` in SQL.
+
+Readers and units use the same classes; a reader's connection refuses changes, and its ports do not offer them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, TypeVar
+
+from negotiator.ledger import format_time
+from negotiator.model.levels import Level
+from negotiator.model.records import Agent, Credential, Intent, KeyUse, Negotiation, OutcomeEnd, Proposal
+from negotiator.store import statements
+from negotiator.store.hot import Row, Sql
+from negotiator.store.rows import AGENT, CREDENTIAL, INTENT, KEY_USE, NEGOTIATION, PROPOSAL, RowShape
+
+__all__ = ["AgentRows", "IdempotencyRows", "IntentRows", "NegotiationRows", "ProposalRows"]
+
+T = TypeVar("T")
+
+
+def _one(shape: RowShape[T], row: Row | None) -> T | None:
+    return None if row is None else shape.from_row(row)
+
+
+def _all(shape: RowShape[T], rows: Sequence[Row]) -> tuple[T, ...]:
+    return tuple(shape.from_row(row) for row in rows)
+
+
+class _Rows:
+    """What every aggregate stands on."""
+
+    __slots__ = ("_project", "_sql")
+
+    def __init__(self, sql: Sql, project: str) -> None:
+        self._sql = sql
+        self._project = project
+
+
+class AgentRows(_Rows):
+    """Agents and credentials (`AgentReads`, `AgentWrites`)."""
+
+    __slots__ = ()
+
+    def with_credential(self, credential_id: str) -> tuple[Agent, Credential] | None:
+        """Return the agent and the credential, also when either is revoked."""
+        row = self._sql.row(statements.AGENT_WITH_CREDENTIAL, of_project=self._project, credential_id=credential_id)
+        if row is None:
+            return None
+        cut = len(AGENT.columns)
+        return AGENT.from_row(row[:cut]), CREDENTIAL.from_row(row[cut:])
+
+    def named(self, name: str) -> Agent | None:
+        """Return the agent of that name that is not revoked."""
+        return _one(AGENT, self._sql.row(statements.AGENT_NAMED, of_project=self._project, name=name))
+
+    def all(self) -> tuple[Agent, ...]:
+        """Return every agent, by creation."""
+        return _all(AGENT, self._sql.rows(statements.AGENTS, of_project=self._project))
+
+    def add(self, agent: Agent, credential: Credential) -> bool:
+        """Store both; False if an unrevoked agent already has the name."""
+        rows = AGENT.to_row(self._project, agent), CREDENTIAL.to_row(self._project, credential)
+        if self._sql.changed(statements.ADD_AGENT, **rows[0]) != 1:
+            return False
+        self._sql.changed(statements.ADD_CREDENTIAL, **rows[1])
+        return True
+
+    def revoke(self, name: str, at: datetime) -> Agent | None:
+        """Revoke the agent of that name and its credentials, and return it as it is now."""
+        agent = self.named(name)
+        if agent is None:
+            return None
+        values = {"of_project": self._project, "of_agent": agent.agent_id, "at": format_time(at)}
+        self._sql.changed(statements.REVOKE_AGENT, **values)
+        self._sql.changed(statements.REVOKE_CREDENTIALS, **values)
+        return replace(agent, revoked_at=at)
+
+    def claim_credential(self, credential_id: str, max_level: Level) -> bool:
+        """Claim: neither the credential nor its agent is revoked, and the agent's cap is still `max_level`."""
+        found = self._sql.row(
+            statements.CLAIM_CREDENTIAL,
+            of_project=self._project,
+            credential_id=credential_id,
+            max_level=int(max_level),
+        )
+        return found is not None
+
+
+class NegotiationRows(_Rows):
+    """Negotiations (`NegotiationWrites`)."""
+
+    __slots__ = ()
+
+    def get(self, negotiation_id: str) -> Negotiation | None:
+        """Return the negotiation, also when it has ended or expired."""
+        row = self._sql.row(statements.NEGOTIATION, of_project=self._project, of_negotiation=negotiation_id)
+        return _one(NEGOTIATION, row)
+
+    def identical(self, *, credential_id: str, digest: str, strict: bool, at: datetime) -> Negotiation | None:
+        """Return the newest live negotiation of the same declaration under the same credential."""
+        row = self._sql.row(
+            statements.IDENTICAL_NEGOTIATION,
+            of_project=self._project,
+            credential_id=credential_id,
+            digest=digest,
+            strict=strict,
+            at=format_time(at),
+        )
+        return _one(NEGOTIATION, row)
+
+    def of_subject(self, subject: str, at: datetime) -> tuple[Negotiation, ...]:
+        """Return the live negotiations of `subject`, newest first, at most 100."""
+        rows = self._sql.rows(
+            statements.NEGOTIATIONS_OF_SUBJECT, of_project=self._project, subject=subject, at=format_time(at)
+        )
+        return _all(NEGOTIATION, rows)
+
+    def add(self, negotiation: Negotiation) -> None:
+        """Store it."""
+        self._sql.changed(statements.ADD_NEGOTIATION, **NEGOTIATION.to_row(self._project, negotiation))
+
+    def end(self, negotiation_id: str, at: datetime) -> bool:
+        """End it; False if it was not live."""
+        values = self._live(negotiation_id, at)
+        return self._sql.changed(statements.END_NEGOTIATION, new_ended_at=values["at"], **values) == 1
+
+    def claim_live(self, negotiation_id: str, at: datetime) -> bool:
+        """Claim: it has neither ended nor expired."""
+        return self._sql.row(statements.CLAIM_NEGOTIATION, **self._live(negotiation_id, at)) is not None
+
+    def _live(self, negotiation_id: str, at: datetime) -> dict[str, Any]:
+        return {"of_project": self._project, "of_negotiation": negotiation_id, "at": format_time(at)}
+
+
+class IntentRows(_Rows):
+    """Effects between intent and outcome (`IntentWrites`)."""
+
+    __slots__ = ()
+
+    def open(self, intent: Intent) -> None:
+        """Store it."""
+        self._sql.changed(statements.OPEN_INTENT, **INTENT.to_row(self._project, intent))
+
+    def close(self, decision_id: str, end: OutcomeEnd, at: datetime) -> bool:
+        """Record the outcome; False if it had one already, or never an intent."""
+        changed = self._sql.changed(
+            statements.CLOSE_INTENT,
+            of_project=self._project,
+            of_decision=decision_id,
+            new_end=end.value,
+            new_ended_at=format_time(at),
+        )
+        return changed == 1
+
+    def is_open(self, decision_id: str) -> bool:
+        """Whether the effect has no outcome yet."""
+        row = self._sql.row(statements.INTENT_IS_OPEN, of_project=self._project, of_decision=decision_id)
+        return row is not None
+
+
+class IdempotencyRows(_Rows):
+    """Idempotency keys (`IdempotencyWrites`)."""
+
+    __slots__ = ()
+
+    def take(self, use: KeyUse) -> KeyUse | None:
+        """Take the slot and return None; or return the use that has it already, and change nothing."""
+        if self._sql.changed(statements.TAKE_KEY, **KEY_USE.to_row(self._project, use)) == 1:
+            return None
+        row = self._sql.row(
+            statements.KEY_USE,
+            of_project=self._project,
+            subject=use.subject,
+            method=use.method,
+            route=use.route,
+            key_sha256=use.key_sha256,
+        )
+        return _one(KEY_USE, row)
+
+
+class ProposalRows(_Rows):
+    """Memory proposals (`ProposalWrites`)."""
+
+    __slots__ = ()
+
+    def get(self, proposal_id: str) -> Proposal | None:
+        """Return the proposal."""
+        row = self._sql.row(statements.PROPOSAL, of_project=self._project, of_proposal=proposal_id)
+        return _one(PROPOSAL, row)
+
+    def of_subject(self, subject: str) -> tuple[Proposal, ...]:
+        """Return the proposals of `subject`, newest first, at most 100."""
+        rows = self._sql.rows(statements.PROPOSALS_OF_SUBJECT, of_project=self._project, subject=subject)
+        return _all(PROPOSAL, rows)
+
+    def add(self, proposal: Proposal) -> None:
+        """Store it."""
+        self._sql.changed(statements.ADD_PROPOSAL, **PROPOSAL.to_row(self._project, proposal))

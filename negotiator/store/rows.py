@@ -1,0 +1,197 @@
+"""How values become rows and rows become values.
+
+Rules:
+
+- A column has the name of the field. The `codecs` of a shape say which fields need translation, the others go as
+  they are.
+- What is read back equals what was written: nothing is rounded, reordered or cut.
+- Texts that one of the databases would refuse or cut are refused before the row is written, on every database alike.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any, Generic, TypeVar
+
+import orjson
+from sqlalchemy import String, Table
+
+from negotiator.errors import RequestError, quoted
+from negotiator.ledger import format_time, parse_time
+from negotiator.model.facts import AgentFacts, DeclaredFacts
+from negotiator.model.levels import Level
+from negotiator.model.records import Agent, Credential, Intent, KeyUse, Negotiation, OutcomeEnd, Proposal, ProposalState
+from negotiator.store import tables
+
+__all__ = [
+    "AGENT",
+    "CREDENTIAL",
+    "INTENT",
+    "KEY_USE",
+    "NEGOTIATION",
+    "PROPOSAL",
+    "RowShape",
+    "bounded",
+    "optional_time_text",
+]
+
+T = TypeVar("T")
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """A field's way into its column and back."""
+
+    to_column: Callable[[Any], Any]
+    from_column: Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RowShape(Generic[T]):
+    """One kind of record and its table."""
+
+    model: type[T]
+    table: Table
+    codecs: Mapping[str, Codec]
+
+    def to_row(self, project: str, value: T) -> dict[str, Any]:
+        """Return the columns of `value`.
+
+        Raises:
+            RequestError: `text_not_storable`.
+        """
+        row: dict[str, Any] = {"project_id": project}
+        for name in self.columns:
+            codec = self.codecs.get(name)
+            field = getattr(value, name)
+            row[name] = codec.to_column(field) if codec else field
+        return bounded(self.table, row)
+
+    def from_row(self, row: Sequence[Any]) -> T:
+        """Return the value of a row that holds `columns` in their order."""
+        values = {}
+        for name, column in zip(self.columns, row, strict=True):
+            codec = self.codecs.get(name)
+            values[name] = codec.from_column(column) if codec else column
+        return self.model(**values)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that hold fields: all but `project_id`."""
+        return _COLUMNS[self.table.name]
+
+
+_COLUMNS = {
+    table.name: tuple(c.name for c in table.c if c.name != "project_id") for table in tables.metadata.sorted_tables
+}
+_LENGTHS = {
+    table.name: tuple((c.name, c.type.length) for c in table.c if isinstance(c.type, String))
+    for table in tables.metadata.sorted_tables
+}
+
+
+def bounded(table: Table, row: dict[str, Any]) -> dict[str, Any]:
+    """Return `row`, whose texts fit their columns.
+
+    Raises:
+        RequestError: `text_not_storable`, for a text that is too long or holds NUL or a lone surrogate.
+    """
+    for name, characters in _LENGTHS[table.name]:
+        text = row.get(name)
+        if text is None:
+            continue
+        if (characters is not None and len(text) > characters) or _UNSTORABLE.search(text):
+            message = (
+                f"the {name} {quoted(text)} cannot be stored; send at most {characters} characters, "
+                "without NUL and lone surrogates"
+            )
+            raise RequestError(message, code="text_not_storable")
+    return row
+
+
+def optional_time_text(moment: datetime | None) -> str | None:
+    """Return the column of a time that may be absent."""
+    return None if moment is None else format_time(moment)
+
+
+def _optional_time(text: str | None) -> datetime | None:
+    return None if text is None else parse_time(text)
+
+
+def _json_text(value: object) -> str:
+    return orjson.dumps(value, default=_plain).decode()
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, frozenset):
+        return sorted(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray | memoryview):
+        return list(value)
+    raise TypeError
+
+
+def _declared(text: str) -> DeclaredFacts:
+    members = orjson.loads(text)
+    return DeclaredFacts(**members | {"declared_evidence": frozenset(members["declared_evidence"])})
+
+
+def _facts_text(facts: AgentFacts | DeclaredFacts) -> str:
+    return _json_text({f.name: getattr(facts, f.name) for f in fields(facts)})
+
+
+def _principal(text: str) -> AgentFacts:
+    return AgentFacts(**orjson.loads(text))
+
+
+_TIME = Codec(format_time, parse_time)
+_MAYBE_TIME = Codec(optional_time_text, _optional_time)
+_LEVEL = Codec(int, Level)
+_JSON = Codec(_json_text, orjson.loads)
+
+AGENT = RowShape(Agent, tables.agents, {"max_level": _LEVEL, "created_at": _TIME, "revoked_at": _MAYBE_TIME})
+CREDENTIAL = RowShape(Credential, tables.credentials, {"created_at": _TIME, "revoked_at": _MAYBE_TIME})
+NEGOTIATION = RowShape(
+    Negotiation,
+    tables.negotiations,
+    {
+        "strict": Codec(bool, bool),
+        "declared_level": _LEVEL,
+        "effective_level": _LEVEL,
+        "principal": Codec(_facts_text, _principal),
+        "declared": Codec(_facts_text, _declared),
+        "body": _JSON,
+        "issued_at": _TIME,
+        "expires_at": _TIME,
+        "ended_at": _MAYBE_TIME,
+    },
+)
+INTENT = RowShape(
+    Intent,
+    tables.intents,
+    {
+        "opened_at": _TIME,
+        "ended_at": _MAYBE_TIME,
+        "end": Codec(
+            lambda end: None if end is None else str(end.value),
+            lambda text: None if text is None else OutcomeEnd(text),
+        ),
+    },
+)
+KEY_USE = RowShape(KeyUse, tables.idempotency, {"used_at": _TIME})
+PROPOSAL = RowShape(
+    Proposal,
+    tables.proposals,
+    {
+        "state": Codec(lambda state: str(state.value), ProposalState),
+        "held": _JSON,
+        "body": Codec(bytes, bytes),
+        "created_at": _TIME,
+    },
+)

@@ -1,0 +1,230 @@
+"""Every statement that the store runs, in SQLAlchemy Core.
+
+Rules:
+
+- Each names its project. Parameters of conditions end in nothing that a column is called in the same change.
+- What must be unique is written by a conditional insert, what must hold is claimed by a conditional statement; a
+  constraint is the second line and never control flow.
+- The head row is locked (`FOR UPDATE`, where the database has it) before anything else of a batch is read.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import ColumnElement, Select, Table, bindparam, exists, func, insert, literal, select, update
+
+from negotiator.store.tables import (
+    agents,
+    credentials,
+    idempotency,
+    intents,
+    ledger_entries,
+    ledger_head,
+    negotiations,
+    projects,
+    proposals,
+)
+
+__all__ = [
+    "ADD_AGENT",
+    "ADD_CREDENTIAL",
+    "ADD_ENTRY",
+    "ADD_HEAD",
+    "ADD_NEGOTIATION",
+    "ADD_PROJECT",
+    "ADD_PROPOSAL",
+    "AGENTS",
+    "AGENT_NAMED",
+    "AGENT_WITH_CREDENTIAL",
+    "CLAIM_CREDENTIAL",
+    "CLAIM_NEGOTIATION",
+    "CLOSE_INTENT",
+    "END_NEGOTIATION",
+    "ENTRY_LEAF_HASH",
+    "ENTRY_LINES",
+    "HEAD",
+    "IDENTICAL_NEGOTIATION",
+    "INTENT_IS_OPEN",
+    "KEY_USE",
+    "LAST_INDEX",
+    "LOCK_HEAD",
+    "MAX_LISTED",
+    "MOVE_HEAD",
+    "NEGOTIATION",
+    "NEGOTIATIONS_OF_SUBJECT",
+    "OPEN_INTENT",
+    "PROJECT",
+    "PROPOSAL",
+    "PROPOSALS_OF_SUBJECT",
+    "REVOKE_AGENT",
+    "REVOKE_CREDENTIALS",
+    "TAKE_KEY",
+]
+
+MAX_LISTED = 100
+"""Rows of a list that an agent can ask for."""
+
+
+def _ours(table: Table) -> ColumnElement[bool]:
+    return table.c.project_id == bindparam("of_project")
+
+
+def _fields(table: Table) -> list[ColumnElement[object]]:
+    return [column for column in table.c if column.name != "project_id"]
+
+
+def _select(table: Table, *conditions: ColumnElement[bool]) -> Select[*tuple[object, ...]]:
+    return select(*_fields(table)).where(_ours(table), *conditions)
+
+
+def _values(table: Table) -> list[ColumnElement[object]]:
+    return [bindparam(column.name, type_=column.type) for column in table.c]
+
+
+# Projects and the ledger
+
+PROJECT = select(projects.c.project_id).where(_ours(projects))
+ADD_PROJECT = insert(projects)
+ADD_HEAD = insert(ledger_head)
+
+HEAD = _select(ledger_head)
+LOCK_HEAD = HEAD.with_for_update()
+MOVE_HEAD = (
+    update(ledger_head)
+    .where(_ours(ledger_head), ledger_head.c.size == bindparam("old_size"))
+    .values(
+        epoch=bindparam("new_epoch"),
+        size=bindparam("new_size"),
+        prev=bindparam("new_prev"),
+        time=bindparam("new_time"),
+    )
+)
+ADD_ENTRY = insert(ledger_entries)
+ENTRY_LINES = (
+    select(ledger_entries.c.line)
+    .where(
+        _ours(ledger_entries),
+        ledger_entries.c.index >= bindparam("start"),
+        ledger_entries.c.index < bindparam("stop"),
+    )
+    .order_by(ledger_entries.c.index)
+)
+LAST_INDEX = select(func.max(ledger_entries.c.index)).where(_ours(ledger_entries))
+ENTRY_LEAF_HASH = select(ledger_entries.c.leaf_hash).where(
+    _ours(ledger_entries), ledger_entries.c.index == bindparam("at_index")
+)
+
+# Agents and credentials
+
+_unrevoked = agents.c.revoked_at.is_(None)
+_named = agents.c.name == bindparam("name")
+
+AGENTS = _select(agents).order_by(agents.c.created_at, agents.c.agent_id)
+AGENT_NAMED = _select(agents, _named, _unrevoked)
+AGENT_WITH_CREDENTIAL = (
+    select(*_fields(agents), *_fields(credentials))
+    .join_from(
+        credentials,
+        agents,
+        (agents.c.project_id == credentials.c.project_id) & (agents.c.agent_id == credentials.c.agent_id),
+    )
+    .where(_ours(credentials), credentials.c.credential_id == bindparam("credential_id"))
+)
+ADD_AGENT = insert(agents).from_select(
+    [column.name for column in agents.c],
+    select(*_values(agents)).where(~exists().where(agents.c.project_id == bindparam("project_id"), _named, _unrevoked)),
+)
+ADD_CREDENTIAL = insert(credentials)
+REVOKE_AGENT = (
+    update(agents)
+    .where(_ours(agents), agents.c.agent_id == bindparam("of_agent"), _unrevoked)
+    .values(revoked_at=bindparam("at"))
+)
+REVOKE_CREDENTIALS = (
+    update(credentials)
+    .where(_ours(credentials), credentials.c.agent_id == bindparam("of_agent"), credentials.c.revoked_at.is_(None))
+    .values(revoked_at=bindparam("at"))
+)
+CLAIM_CREDENTIAL = (
+    select(literal(1))
+    .select_from(credentials)
+    .join(
+        agents,
+        (agents.c.project_id == credentials.c.project_id) & (agents.c.agent_id == credentials.c.agent_id),
+    )
+    .where(
+        _ours(credentials),
+        credentials.c.credential_id == bindparam("credential_id"),
+        credentials.c.revoked_at.is_(None),
+        _unrevoked,
+        agents.c.max_level == bindparam("max_level"),
+    )
+)
+
+# Negotiations
+
+_this_negotiation = negotiations.c.negotiation_id == bindparam("of_negotiation")
+_live = negotiations.c.ended_at.is_(None) & (negotiations.c.expires_at > bindparam("at"))
+_newest_negotiation = (negotiations.c.issued_at.desc(), negotiations.c.negotiation_id.desc())
+
+NEGOTIATION = _select(negotiations, _this_negotiation)
+IDENTICAL_NEGOTIATION = (
+    _select(
+        negotiations,
+        negotiations.c.credential_id == bindparam("credential_id"),
+        negotiations.c.digest == bindparam("digest"),
+        negotiations.c.strict == bindparam("strict"),
+        _live,
+    )
+    .order_by(*_newest_negotiation)
+    .limit(1)
+)
+NEGOTIATIONS_OF_SUBJECT = (
+    _select(negotiations, negotiations.c.subject == bindparam("subject"), _live)
+    .order_by(*_newest_negotiation)
+    .limit(MAX_LISTED)
+)
+ADD_NEGOTIATION = insert(negotiations)
+END_NEGOTIATION = (
+    update(negotiations).where(_ours(negotiations), _this_negotiation, _live).values(ended_at=bindparam("new_ended_at"))
+)
+CLAIM_NEGOTIATION = select(literal(1)).where(_ours(negotiations), _this_negotiation, _live)
+
+# Effects
+
+OPEN_INTENT = insert(intents)
+CLOSE_INTENT = (
+    update(intents)
+    .where(_ours(intents), intents.c.decision_id == bindparam("of_decision"), intents.c.ended_at.is_(None))
+    .values(ended_at=bindparam("new_ended_at"), end=bindparam("new_end"))
+)
+
+INTENT_IS_OPEN = select(literal(1)).where(
+    _ours(intents), intents.c.decision_id == bindparam("of_decision"), intents.c.ended_at.is_(None)
+)
+
+# Idempotency keys
+
+_this_slot = (
+    (idempotency.c.subject == bindparam("subject"))
+    & (idempotency.c.method == bindparam("method"))
+    & (idempotency.c.route == bindparam("route"))
+    & (idempotency.c.key_sha256 == bindparam("key_sha256"))
+)
+
+KEY_USE = _select(idempotency, _this_slot)
+TAKE_KEY = insert(idempotency).from_select(
+    [column.name for column in idempotency.c],
+    select(*_values(idempotency)).where(
+        ~exists().where(idempotency.c.project_id == bindparam("project_id"), _this_slot)
+    ),
+)
+
+# Proposals
+
+PROPOSAL = _select(proposals, proposals.c.proposal_id == bindparam("of_proposal"))
+PROPOSALS_OF_SUBJECT = (
+    _select(proposals, proposals.c.subject == bindparam("subject"))
+    .order_by(proposals.c.created_at.desc(), proposals.c.proposal_id.desc())
+    .limit(MAX_LISTED)
+)
+ADD_PROPOSAL = insert(proposals)

@@ -1,0 +1,234 @@
+"""The tables, for every database that the store runs on.
+
+Rules:
+
+- `project_id` is in every table and first in every key: one database may hold many projects, none sees another.
+- Types are portable and hold exactly what is put in: times are the ledger's fixed-width UTC text (it sorts like the
+  time and keeps microseconds), digests are hex, JSON is text in the order it was made, bytes are bytes.
+- Lengths are bounded. SQLite does not keep to them by itself, so `rows.py` does before a row is written.
+- A ledger entry is its exact line; the other columns repeat members that queries look for and prove nothing.
+- `ledger_entries` is a rowid table on SQLite: lines are too long for a clustered index.
+
+A change here needs a migration; a test compares the two.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    Text,
+)
+
+__all__ = [
+    "agents",
+    "credentials",
+    "idempotency",
+    "intents",
+    "ledger_entries",
+    "ledger_head",
+    "metadata",
+    "negotiations",
+    "projects",
+    "proposals",
+]
+
+metadata = MetaData()
+
+_ID = String(64)
+_NAME = String(200)
+_SUBJECT = String(256)
+_ROUTE = String(1024)
+_WORD = String(32)
+_SHA256 = String(64)
+_TIME = String(27)
+
+
+projects = Table(
+    "projects",
+    metadata,
+    Column("project_id", _ID, nullable=False),
+    Column("created_at", _TIME, nullable=False),
+    PrimaryKeyConstraint("project_id", name="pk_projects"),
+)
+"""Whose rows there are. Everything else belongs to one of these."""
+
+
+agents = Table(
+    "agents",
+    metadata,
+    Column("project_id", _ID, nullable=False),
+    Column("agent_id", _ID, nullable=False),
+    Column("name", _NAME, nullable=False),
+    Column("max_level", Integer, nullable=False),
+    Column("operated_by", _NAME, nullable=False),
+    Column("created_at", _TIME, nullable=False),
+    Column("revoked_at", _TIME),
+    PrimaryKeyConstraint("project_id", "agent_id", name="pk_agents"),
+    ForeignKeyConstraint(["project_id"], ["projects.project_id"], name="fk_agents_projects"),
+)
+"""Agents that operators registered."""
+
+Index(
+    "uq_agents_name",
+    agents.c.project_id,
+    agents.c.name,
+    unique=True,
+    sqlite_where=agents.c.revoked_at.is_(None),
+    postgresql_where=agents.c.revoked_at.is_(None),
+)
+
+
+credentials = Table(
+    "credentials",
+    metadata,
+    Column("project_id", _ID, nullable=False),
+    Column("credential_id", _ID, nullable=False),
+    Column("agent_id", _ID, nullable=False),
+    Column("verifier", _SHA256, nullable=False),
+    Column("created_at", _TIME, nullable=False),
+    Column("revoked_at", _TIME),
+    PrimaryKeyConstraint("project_id", "credential_id", name="pk_credentials"),
+    ForeignKeyConstraint(
+        ["project_id", "agent_id"], ["agents.project_id", "agents.agent_id"], name="fk_credentials_agents"
+    ),
+)
+"""API tokens; `verifier` is a keyed hash, the secret is nowhere."""
+
+Index("ix_credentials_agent", credentials.c.project_id, credentials.c.agent_id)
+
+
+negotiations = Table(
+    "negotiations",
+    metadata,
+    Column("project_id", _ID, nullable=False),
+    Column("negotiation_id", _ID, nullable=False),
+    Column("subject", _SUBJECT, nullable=False),
+    Column("identity_kind", _WORD, nullable=False),
+    Column("credential_id", _ID, nullable=False),
+    Column("digest", _SHA256, nullable=False),
+    Column("strict", Boolean, nullable=False),
+    Column("declared_level", Integer, nullable=False),
+    Column("effective_level", Integer, nullable=False),
+    Column("principal", Text, nullable=False),
+    Column("declared", Text, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("bundle_digest", _SHA256, nullable=False),
+    Column("key_id", _ID, nullable=False),
+    Column("issued_at", _TIME, nullable=False),
+    Column("expires_at", _TIME, nullable=False),
+    Column("ended_at", _TIME),
+    PrimaryKeyConstraint("project_id", "negotiation_id", name="pk_negotiations"),
+    ForeignKeyConstraint(["project_id"], ["projects.project_id"], name="fk_negotiations_projects"),
+)
+"""Answers to declarations. `credential_id` is empty for anonymous callers, and no row of ours for foreign identities
+(OAuth, signatures), so it references nothing."""
+
+Index("ix_negotiations_identical", negotiations.c.project_id, negotiations.c.credential_id, negotiations.c.digest)
+Index("ix_negotiations_subject", negotiations.c.project_id, negotiations.c.subject, negotiations.c.issued_at)
+
+
+intents = Table(
+    "intents",
+    metadata,
+    Column("project_id", _ID, nullable=False),
+    Column("decision_id", _ID, nullable=False),
+    Column("owner", _ID, nullable=False),
+    Column("lease_seq", BigInteger, nullable=False),
+    Column("subject", _SUBJECT, nullable=False),
+    Column("action", _WORD, nullable=False),
+    Column("opened_at", _TIME, nullable=False),
+    Column("ended_at", _TIME),
+    Column("end", _WORD),
+    PrimaryKeyConstraint("project_id", "decision_id", name="pk_intents"),
+    ForeignKeyConstraint(["project_id"], ["projects.project_id"], name="fk_intents_projects"),
+)
+"""Effects. Open until `ended_at`; `owner` is the process that waits for the outcome, `lease_seq` its heartbeat."""
+
+Index(
+    "ix_intents_open",
+    intents.c.project_id,
+    intents.c.owner,
+    sqlite_where=intents.c.ended_at.is_(None),
+    postgresql_where=intents.c.ended_at.is_(None),
+)
+
+
+idempotency = Table(
+    "idempotency",
+    metadata,
+    Column("project_id", _ID, nullable=False),
+    Column("subject", _SUBJECT, nullable=False),
+    Column("method", _WORD, nullable=False),
+    Column("route", _ROUTE, nullable=False),
+    Column("key_sha256", _SHA256, nullable=False),
+    Column("fingerprint", _SHA256, nullable=False),
+    Column("decision_id", _ID, nullable=False),
+    Column("proposal_id", _ID, nullable=False),
+    Column("used_at", _TIME, nullable=False),
+    PrimaryKeyConstraint("project_id", "subject", "method", "route", "key_sha256", name="pk_idempotency"),
+    ForeignKeyConstraint(["project_id"], ["projects.project_id"], name="fk_idempotency_projects"),
+)
+"""Idempotency keys that were used; the primary key is the slot. `proposal_id` is empty for an effect at the site."""
+
+
+proposals = Table(
+    "proposals",
+    metadata,
+    Column("project_id", _ID, nullable=False),
+    Column("proposal_id", _ID, nullable=False),
+    Column("decision_id", _ID, nullable=False),
+    Column("subject", _SUBJECT, nullable=False),
+    Column("resource", _SUBJECT, nullable=False),
+    Column("state", _WORD, nullable=False),
+    Column("held", Text, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    Column("body_sha256", _SHA256, nullable=False),
+    Column("created_at", _TIME, nullable=False),
+    PrimaryKeyConstraint("project_id", "proposal_id", name="pk_proposals"),
+    ForeignKeyConstraint(["project_id"], ["projects.project_id"], name="fk_proposals_projects"),
+)
+"""Memory writes that wait for a human, with the request as it would have reached the site."""
+
+Index("ix_proposals_subject", proposals.c.project_id, proposals.c.subject, proposals.c.created_at)
+
+
+ledger_head = Table(
+    "ledger_head",
+    metadata,
+    Column("project_id", _ID, nullable=False),
+    Column("epoch", Integer, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("prev", _SHA256, nullable=False),
+    Column("time", _TIME, nullable=False),
+    PrimaryKeyConstraint("project_id", name="pk_ledger_head"),
+    ForeignKeyConstraint(["project_id"], ["projects.project_id"], name="fk_ledger_head_projects"),
+)
+"""One row a project: where its next entry goes. Every write of the project passes this row."""
+
+
+ledger_entries = Table(
+    "ledger_entries",
+    metadata,
+    Column("project_id", _ID, nullable=False),
+    Column("index", BigInteger, nullable=False),
+    Column("time", _TIME, nullable=False),
+    Column("kind", _WORD, nullable=False),
+    Column("decision_id", _ID),
+    Column("subject", _SUBJECT),
+    Column("action", _WORD),
+    Column("line", LargeBinary, nullable=False),
+    Column("leaf_hash", _SHA256, nullable=False),
+    PrimaryKeyConstraint("project_id", "index", name="pk_ledger_entries"),
+    ForeignKeyConstraint(["project_id"], ["projects.project_id"], name="fk_ledger_entries_projects"),
+)
+"""The ledger. The primary key is the second line against a forked chain; the head row is the first."""

@@ -1,0 +1,46 @@
+"""One contract, every database: a test that takes `open_site` or `store` runs on each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from negotiator.store import RandomIds, SqlStore, open_store
+from tests.support.stores import HandClock
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture(params=["sqlite-file", "sqlite-memory"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return {"sqlite-file": f"sqlite:///{tmp_path}/site.db", "sqlite-memory": "sqlite://"}[request.param]
+
+
+@pytest.fixture
+def open_site(clock: HandClock) -> Iterator[Callable[..., SqlStore]]:
+    """Open stores of the project `site`; all are stopped when the test ends."""
+    opened: list[SqlStore] = []
+
+    def opener(url: str, **options: object) -> SqlStore:
+        given = {"project": "site", "clock": clock, "ids": RandomIds()} | options
+        opened.append(open_store(url, **given))
+        return opened[-1]
+
+    yield opener
+    for store in opened:
+        store.stop()
+
+
+@pytest.fixture
+def store(url: str, open_site: Callable[..., SqlStore]) -> SqlStore:
+    return open_site(url)
+
+
+@pytest.fixture
+def file_url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/site.db"
