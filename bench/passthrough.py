@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
-from bench.measure import Row, ratio
 from starlette.applications import Starlette
 from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
 from starlette.requests import Request
@@ -18,6 +17,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from bench.measure import Row, ratio
 from negotiator.model.facts import ResourceFacts
 from negotiator.model.routes import RouteRule, UnmatchedRules
 from negotiator.web.middleware import NegotiatorMiddleware
@@ -114,7 +114,7 @@ def _site() -> ASGIApp:
 
 def _request() -> Scope:
     """Return a fresh scope with fresh strings, as a server makes it."""
-    path = "".join(["/plain/", "20/", "seven"])
+    path = b"/plain/20/seven".decode()
     return {
         "type": "http",
         "asgi": {"version": "3.0", "spec_version": "2.3"},

@@ -57,4 +57,6 @@ def _line(entry: dict[str, Any]) -> str:
     what = f"{entry.get('action', '-')} {resource}"
     verdict = f"{entry.get('decision', entry.get('end', '-'))} {entry.get('code', '')}".strip()
     policies = ",".join(entry.get("policies", ()))
-    return f"{entry['index']:>6} {entry['time']} {entry['kind']:<9} {principal:<28.28} {what:<28.28} {verdict} {policies}"
+    return (
+        f"{entry['index']:>6} {entry['time']} {entry['kind']:<9} {principal:<28.28} {what:<28.28} {verdict} {policies}"
+    )

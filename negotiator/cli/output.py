@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -62,7 +63,7 @@ def read_input(file: str) -> bytes:
         click.UsageError: it cannot be read.
     """
     try:
-        return click.get_binary_stream("stdin").read() if file == "-" else Path(file).read_bytes()
+        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     except OSError as error:
         message = f"cannot read {file}: {error.strerror}"
         raise click.UsageError(message) from None

@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from negotiator.config.toml_lines import line_of
 from negotiator.errors import ConfigError, quoted
 from negotiator.model.actions import AGENT_ACTIONS, MEMORY_ACTIONS, READ_ACTIONS, WRITE_LIKE_ACTIONS
 from negotiator.model.facts import ResourceFacts
@@ -35,7 +36,6 @@ from negotiator.model.routes import (
     UnmatchedSafe,
     UnmatchedUnsafe,
 )
-from negotiator.config.toml_lines import line_of
 
 __all__ = ["RouteSettings", "Settings", "UnmatchedSettings"]
 

@@ -77,7 +77,7 @@ def entry_line(draft: EntryDraft, *, epoch: int, index: int, time: str, project:
         "index": index,
         "time": time,
         "project": project,
-        "kind": str(draft.kind),
+        "kind": draft.kind.value,
         "prev": prev,
     }
     if len(entry) != len(members) + len(RESERVED_MEMBERS):

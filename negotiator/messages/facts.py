@@ -58,8 +58,8 @@ _WAYS = (_FALLBACK, "/body/safe_default_response", "/body/known_limits", "/deliv
 # Words for high assurance, and the members of `trust` that carry one (their spelling is not published).
 _ASSURANCE_KEYS = frozenset({"assurance", "assurance_level", "level", "trust_level", "trust_tier", "tier", "trust"})
 _HIGH = frozenset(
-    {"high", "very high", "highest", "maximum", "max", "full", "high assurance", "high trust", "audited", "aal3", "ial3",
-     "loa4", "alta", "alto", "muy alta", "maxima", "高", "最高", "高可信", "高信任", "高可信度"}
+    {"high", "very high", "highest", "maximum", "max", "full", "high assurance", "high trust", "audited", "aal3",
+     "ial3", "loa4", "alta", "alto", "muy alta", "maxima", "高", "最高", "高可信", "高信任", "高可信度"}
 )  # fmt: skip
 _HIGH_FLAGS = frozenset({"high_trust", "high_assurance"})
 
@@ -147,7 +147,7 @@ def _unknown_consent_words(body: Mapping[str, Any]) -> Iterator[Finding]:
 # ------------------------------------------------------------------------------------------------------- the envelope
 
 
-def _envelope_facts(keyed: Mapping[str, Any], delivery: Mapping[str, Any]) -> dict[str, bool]:
+def _envelope_facts(keyed: Mapping[str, Any], delivery: Mapping[str, Any]) -> dict[str, Any]:
     timeout = delivery.get("timeout_ms")
     return {
         "has_provenance": _says_something(keyed.get("provenance")),
@@ -217,7 +217,7 @@ class _Spot:
     is_signature: bool = False
 
 
-def _scan(keyed: Mapping[str, Any]) -> tuple[dict[str, bool], dict[str, str]]:
+def _scan(keyed: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     """The facts that come from text, and the pointers of those that are true."""
     spots = tuple(_spots(keyed))
     prose = tuple((spot.pointer, fold(spot.text)) for spot in spots if spot.is_prose)
@@ -229,7 +229,7 @@ def _scan(keyed: Mapping[str, Any]) -> tuple[dict[str, bool], dict[str, str]]:
     dependent = None if fallback_named else _first(ways, find_javascript_only)
     found["js_only"] = "capability_js_only_without_fallback", dependent
 
-    facts = {fact: pointer is not None for fact, (_, pointer) in found.items()}
+    facts: dict[str, Any] = {fact: pointer is not None for fact, (_, pointer) in found.items()}
     facts |= {"fallback_named": fallback_named, "rollback_named": any(names_rollback(text) for _, text in ways)}
     return facts, {code: pointer for code, pointer in found.values() if pointer is not None}
 
@@ -250,15 +250,17 @@ def _spots(keyed: Mapping[str, Any]) -> Iterator[_Spot]:
     stack: list[tuple[str, object, bool]] = [("", keyed, False)]
     while stack:
         pointer, node, is_signature = stack.pop()
-        if isinstance(node, str):
+        if isinstance(node, _Spot):
+            yield node
+        elif isinstance(node, str):
             yield _Spot(pointer, node, is_signature=is_signature)
         elif isinstance(node, Mapping):
             inside = [(_step(pointer, key), key, value) for key, value in node.items()]
             yield from _key_spots(pointer, node, inside)
             stack.extend((step, value, is_signature or key in _SIGNATURE_KEYS) for step, key, value in reversed(inside))
         elif isinstance(node, list | tuple):
-            if len(joined := _texts(node)) > 1:
-                yield _Spot(pointer, "".join(joined), is_prose=False)
+            if len(parts := _texts(node)) > 1:  # read as one after each of them
+                stack.append((pointer, _Spot(pointer, "".join(parts), is_prose=False), is_signature))
             stack.extend((f"{pointer}/{number}", node[number], is_signature) for number in reversed(range(len(node))))
 
 

@@ -59,9 +59,7 @@ class Administration:
         verifier = self._verifiers.verifier(token.secret)
 
         def unit(tx: Tx) -> Agent:
-            agent = Agent(
-                agent_id=agent_id, name=name, max_level=max_level, operated_by=operated_by, created_at=tx.now
-            )
+            agent = Agent(agent_id=agent_id, name=name, max_level=max_level, operated_by=operated_by, created_at=tx.now)
             credential = Credential(
                 credential_id=token.credential_id, agent_id=agent_id, verifier=verifier, created_at=tx.now
             )

@@ -86,9 +86,7 @@ def assess(
     admission = admit(engine, principal, request, declaration.pointers)
     matrix = None
     if admission.effective is not None and not has_errors(admission.findings):
-        matrix = negotiate(
-            engine, principal=principal, level=admission.effective, request=request, surface=surface
-        )
+        matrix = negotiate(engine, principal=principal, level=admission.effective, request=request, surface=surface)
     return Assessment(
         engine=engine,
         declaration=declaration,

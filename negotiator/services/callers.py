@@ -23,6 +23,8 @@ from negotiator.services.credentials import parse_api_token
 
 __all__ = ["NOBODY", "Caller", "Callers"]
 
+CREDENTIAL_ACTIVE = "credential_active"
+NEGOTIATION_LIVE = "negotiation_live"
 _CACHED = 4096
 
 K = TypeVar("K")
@@ -47,17 +49,15 @@ class Caller:
         """
         identity = self.identity
         if identity.credential_id and not tx.agents.claim_credential(identity.credential_id, identity.max_level):
-            raise ClaimFailed("credential_active")
+            raise ClaimFailed(CREDENTIAL_ACTIVE)
         if self.negotiation and not tx.negotiations.claim_live(self.negotiation.negotiation_id, tx.now):
-            raise ClaimFailed("negotiation_live")
+            raise ClaimFailed(NEGOTIATION_LIVE)
 
 
 class Callers:
     """Resolves callers. Rows are cached, since the unit of each request claims that they still hold."""
 
-    def __init__(
-        self, *, store: Store, signer: Signer, verifiers: Verifiers, clock: Clock, audience: str
-    ) -> None:
+    def __init__(self, *, store: Store, signer: Signer, verifiers: Verifiers, clock: Clock, audience: str) -> None:
         self._store = store
         self._signer = signer
         self._verifiers = verifiers

@@ -155,9 +155,7 @@ class Enforcement:
         if begun.refused:
             return _key_refused(begun.refused, begun.decision_id, level)
         if begun.proposal_id:
-            return Verdict(
-                kind="hold", decision_id=begun.decision_id, level=level, proposal_id=begun.proposal_id
-            )
+            return Verdict(kind="hold", decision_id=begun.decision_id, level=level, proposal_id=begun.proposal_id)
         return Verdict(kind="proceed", decision_id=begun.decision_id, level=level, effect=True)
 
     def _query(self, request: GovernedRequest, caller: Caller) -> Query:

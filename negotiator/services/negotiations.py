@@ -274,7 +274,9 @@ class Negotiations:
             if caller.negotiation:
                 tx.negotiations.end(caller.negotiation.negotiation_id, tx.now)
             position = tx.append(draft)
-            negotiation = self._negotiation(assessment, negotiation_id, decision_id, named, position, tx.now)
+            negotiation = self._negotiation(
+                assessment, named, negotiation_id=negotiation_id, decision_id=decision_id, position=position, now=tx.now
+            )
             tx.negotiations.add(negotiation)
             return negotiation
 
@@ -283,9 +285,10 @@ class Negotiations:
     def _negotiation(
         self,
         assessment: Assessment,
+        caller: Caller,
+        *,
         negotiation_id: str,
         decision_id: str,
-        caller: Caller,
         position: EntryPosition,
         now: datetime,
     ) -> Negotiation:

@@ -18,6 +18,7 @@ from negotiator.policy import Engine
 from negotiator.services.enforcement import Enforcement
 from tests.support.house import House, house, settings_in
 
+
 def rival_change(rival: Negotiator, change: str, negotiation_id: str) -> None:
     match change:
         case "the negotiation ends":
@@ -70,7 +71,8 @@ async def decide(built: House, tmp_path: Path, change: str) -> tuple[Verdict, in
 
 
 @pytest.mark.parametrize(
-    ("change", "code"), [("the negotiation ends", "negotiation_expired"), ("the agent is revoked", "credentials_invalid")]
+    ("change", "code"),
+    [("the negotiation ends", "negotiation_expired"), ("the agent is revoked", "credentials_invalid")],
 )
 async def test_a_change_between_decision_and_commit_is_seen(tmp_path: Path, change: str, code: str) -> None:
     with house(tmp_path) as built:

@@ -100,7 +100,9 @@ async def test_each_failing_example_is_refused_with_its_codes(tmp_path: Path, do
 
 @pytest.mark.parametrize("document", failing())
 async def test_validate_says_the_same_and_stores_nothing(tmp_path: Path, document: dict[str, Any]) -> None:
-    content = document["raw"].encode() * document.get("times", 1) if "raw" in document else orjson.dumps(document["message"])
+    content = (
+        document["raw"].encode() * document.get("times", 1) if "raw" in document else orjson.dumps(document["message"])
+    )
     params = {"strict": "1"} if document["strict"] else {}
     with house(tmp_path) as built:
         async with built.client() as client:
@@ -127,7 +129,7 @@ async def test_an_anonymous_tool_agent_is_capped_and_told_why(tmp_path: Path) ->
     assert "credential" in capped["remedy"]
     post = body["actions"]["post"]
     assert post["status"] == "conditional"
-    assert [obligation["id"] for obligation in post["obligations"]][0] == "identity"
+    assert post["obligations"][0]["id"] == "identity"
 
 
 async def test_an_operators_cap_is_told_apart(tmp_path: Path) -> None:
@@ -224,7 +226,9 @@ async def test_forged_foreign_expired_and_ended_tokens(tmp_path: Path) -> None:
                 assert await code({"uaix-negotiation": forged, "uaix-credential": mine}) == "credentials_invalid"
             assert await code({"uaix-negotiation": token, "uaix-credential": theirs}) == "credentials_invalid"
             assert await code({"uaix-negotiation": token}) == "credentials_invalid"
-            assert await code({"uaix-credential": mine[:-1] + ("0" if mine[-1] != "0" else "1")}) == "credentials_invalid"
+            assert (
+                await code({"uaix-credential": mine[:-1] + ("0" if mine[-1] != "0" else "1")}) == "credentials_invalid"
+            )
             built.clock.advance(3600)
             assert await code({"uaix-negotiation": token, "uaix-credential": mine}) == "negotiation_expired"
         assert built.calls == []

@@ -278,7 +278,9 @@ async def test_ending_a_negotiation_counts_from_the_next_request(tmp_path: Path)
             assert (await client.get("/screen", headers=headers)).status_code == 200
             own = {"authorization": f"Bearer {api_token}"}
             [row] = (await client.get(f"{PREFIX}/me", headers=own)).json()["negotiations"]
-            assert (await client.delete(f"{PREFIX}/negotiations/{row['negotiation_id']}", headers=own)).status_code == 204
+            assert (
+                await client.delete(f"{PREFIX}/negotiations/{row['negotiation_id']}", headers=own)
+            ).status_code == 204
             refused = problem(await client.get("/screen", headers=headers))
         assert (refused["status"], refused["code"]) == (401, "negotiation_expired")
 

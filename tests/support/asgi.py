@@ -1,4 +1,4 @@
-"""A server, a site and an enforcement for the ASGI tests: each does what its script says and writes down what it saw."""
+"""A server, a site and an enforcement for the ASGI tests: each follows its script and writes down what it saw."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A whole house in a temporary folder: a site that notes its calls, behind the middleware, with the shipped policies."""
+"""A whole house in a temporary folder: a site that notes its calls, behind the middleware and the shipped policies."""
 
 from __future__ import annotations
 
