@@ -157,7 +157,7 @@ class Settings(_Strict):
     keys_dir: Path = Path("var/keys")
     policies_dir: Path | None = None
     token_lifetime_seconds: int = Field(default=3600, ge=60, le=3600)
-    max_message_bytes: int = Field(default=262_144, ge=1024, le=1_048_576)
+    max_message_bytes: int = Field(default=65_536, ge=1024, le=262_144)
     declarations_per_minute: int = Field(default=60, ge=1)
     declarations_per_second: int = Field(default=20, ge=1)
     routes: tuple[RouteSettings, ...] = ()

@@ -11,7 +11,7 @@ from negotiator.canonical import sha256_hex
 from negotiator.model.findings import Finding
 from negotiator.model.levels import Level
 from negotiator.model.obligations import Obligation
-from negotiator.model.records import OutcomeEnd
+from negotiator.model.records import OutcomeEnd, Principal
 from negotiator.model.routes import RouteRule
 
 __all__ = ["CallerClass", "Declared", "GovernedRequest", "Outcome", "Presented", "Refusal", "Verdict"]
@@ -107,12 +107,15 @@ class Verdict:
         decision_id: for `UAIX-Decision`.
         level: the effective level, for `UAIX-Level`; None where no agent was decided on.
         effect: an intent is open: `finish` must be called with its outcome before the last byte.
+        principal, action: of the intent, for the outcome's entry.
     """
 
     kind: Literal["proceed", "refuse", "hold"]
     decision_id: str
     level: Level | None = None
     effect: bool = False
+    principal: Principal | None = None
+    action: str = ""
     refusal: Refusal | None = None
     proposal_id: str = ""
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from negotiator.model.facts import AgentFacts, DeclaredFacts, IdentityKind
 from negotiator.model.levels import Level
@@ -19,6 +19,7 @@ __all__ = [
     "KeyUse",
     "Negotiation",
     "OutcomeEnd",
+    "Principal",
     "Proposal",
     "ProposalState",
 ]
@@ -67,6 +68,18 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Principal:
+    """Whom an entry tells of: the type and id of a Cedar principal."""
+
+    type: Literal["Agent", "Human"]
+    id: str
+
+    def as_json(self) -> dict[str, str]:
+        """Return the entry's member `principal`."""
+        return {"type": self.type, "id": self.id}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Negotiation:
     """A stored answer to a declaration.
 
@@ -108,11 +121,18 @@ class OutcomeEnd(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intent:
-    """An effect that was allowed and whose outcome is not yet known."""
+    """An effect that was allowed, until its outcome is known and after.
+
+    Attributes:
+        owner: the process that waits for the outcome.
+        lease_seq: raised by that process while it waits.
+        principal_type, subject: type and id of the principal, as its entry has them.
+    """
 
     decision_id: str
     owner: str
     lease_seq: int
+    principal_type: Literal["Agent", "Human"]
     subject: str
     action: str
     opened_at: datetime

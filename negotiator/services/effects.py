@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from negotiator.model.entries import EntryDraft, EntryKind, EntryValue
 from negotiator.model.governed import GovernedRequest
-from negotiator.model.records import Intent, KeyUse, Proposal, ProposalState
+from negotiator.model.records import Intent, KeyUse, Principal, Proposal, ProposalState
 from negotiator.ports import Tx
 from negotiator.services.callers import Caller
 from negotiator.services.keys import key_use, taken_code
@@ -46,6 +46,7 @@ class Effect:
 
     request: GovernedRequest
     caller: Caller
+    principal: Principal
     decision_id: str
     members: Mapping[str, EntryValue]
     proposal_id: str = ""
@@ -87,7 +88,8 @@ class Effect:
             decision_id=self.decision_id,
             owner=tx.owner,
             lease_seq=0,
-            subject=self.caller.identity.subject,
+            principal_type=self.principal.type,
+            subject=self.principal.id,
             action=self.request.rule.action,
             opened_at=tx.now,
         )

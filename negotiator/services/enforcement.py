@@ -19,6 +19,7 @@ from negotiator.model.entries import EntryDraft, EntryKind, EntryValue
 from negotiator.model.facts import ANONYMOUS, DeclaredFacts, RequestFacts
 from negotiator.model.governed import GovernedRequest, Outcome, Refusal, Verdict
 from negotiator.model.levels import Level
+from negotiator.model.records import Principal
 from negotiator.policy import Engine, settle
 from negotiator.ports import Clock, Ids, Lane, Store, Tx
 from negotiator.services.callers import NOBODY, Caller, Callers
@@ -90,7 +91,7 @@ class Enforcement:
 
         def unit(tx: Tx) -> None:
             first = tx.intents.close(verdict.decision_id, outcome.end, tx.now)
-            tx.append(outcome_draft(verdict.decision_id, outcome, late=not first))
+            tx.append(outcome_draft(verdict, outcome, late=not first))
 
         await self._store.transact(unit, Lane.OUTCOME)
 
@@ -121,10 +122,11 @@ class Enforcement:
         """Let the site have a request that no policy was asked about, and record that it was so."""
         human = request.caller_class == "human"
         principal = (
-            {"type": "Human", "id": request.person} if human else {"type": "Agent", "id": caller.identity.subject}
+            Principal(type="Human", id=request.person) if human else Principal(type="Agent", id=caller.identity.subject)
         )
-        members = undecided_members(request, effect="allow", code="allowed", principal=principal, policy=policy)
-        return await self._proceed(request, members, caller, level=None)
+        shown = principal.as_json()
+        members = undecided_members(request, effect="allow", code="allowed", principal=shown, policy=policy)
+        return await self._proceed(request, members, caller, principal=principal, level=None)
 
     async def _governed(self, request: GovernedRequest, caller: Caller) -> Verdict:
         engine = self._engine()
@@ -132,13 +134,20 @@ class Enforcement:
         decision = settle(engine, query)
         members = decision_members(query, decision, engine=engine.name)
         if decision.allowed:
-            return await self._proceed(request, members, caller, level=query.level)
+            principal = Principal(type="Agent", id=query.principal.subject)
+            return await self._proceed(request, members, caller, principal=principal, level=query.level)
         decision_id = await self._record(request, members, caller)
         refusal = self._refusal(decision, decision_id, caller, engine)
         return Verdict(kind="refuse", decision_id=decision_id, level=query.level, refusal=refusal)
 
     async def _proceed(
-        self, request: GovernedRequest, members: Mapping[str, EntryValue], caller: Caller, *, level: Level | None
+        self,
+        request: GovernedRequest,
+        members: Mapping[str, EntryValue],
+        caller: Caller,
+        *,
+        principal: Principal,
+        level: Level | None,
     ) -> Verdict:
         """Record what is allowed; begin its effect, if it has one."""
         if request.rule.reads:
@@ -147,6 +156,7 @@ class Enforcement:
         effect = Effect(
             request=request,
             caller=caller,
+            principal=principal,
             decision_id=self._ids.new(),
             members={**members, **request_members(request)},
             proposal_id=self._ids.new() if level is not None and _is_held(request) else "",
@@ -156,7 +166,14 @@ class Enforcement:
             return _key_refused(begun.refused, begun.decision_id, level)
         if begun.proposal_id:
             return Verdict(kind="hold", decision_id=begun.decision_id, level=level, proposal_id=begun.proposal_id)
-        return Verdict(kind="proceed", decision_id=begun.decision_id, level=level, effect=True)
+        return Verdict(
+            kind="proceed",
+            decision_id=begun.decision_id,
+            level=level,
+            effect=True,
+            principal=effect.principal,
+            action=request.rule.action,
+        )
 
     def _query(self, request: GovernedRequest, caller: Caller) -> Query:
         negotiation = caller.negotiation

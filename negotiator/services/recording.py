@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from negotiator.model.decisions import Decision, Query
 from negotiator.model.entries import EntryDraft, EntryKind, EntryValue
 from negotiator.model.facts import ResourceFacts, nonzero
-from negotiator.model.governed import GovernedRequest, Outcome
+from negotiator.model.governed import GovernedRequest, Outcome, Verdict
 from negotiator.model.levels import Level
 
 __all__ = ["decision_members", "outcome_draft", "request_members", "undecided_members"]
@@ -84,15 +84,18 @@ def request_members(request: GovernedRequest) -> dict[str, EntryValue]:
     return members
 
 
-def outcome_draft(decision_id: str, outcome: Outcome, *, late: bool) -> EntryDraft:
+def outcome_draft(verdict: Verdict, outcome: Outcome, *, late: bool) -> EntryDraft:
     """Return the entry that closes an intent."""
     members: dict[str, EntryValue] = {
-        "decision_id": decision_id,
+        "decision_id": verdict.decision_id,
+        "action": verdict.action,
         "end": outcome.end.value,
         "status": outcome.status,
         "bytes": outcome.body_bytes,
         "body_sha256": outcome.body_sha256,
     }
+    if verdict.principal:
+        members["principal"] = verdict.principal.as_json()
     if late:
         members["late"] = True
     return EntryDraft(kind=EntryKind.OUTCOME, members=members)

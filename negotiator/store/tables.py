@@ -144,6 +144,7 @@ intents = Table(
     Column("decision_id", _ID, nullable=False),
     Column("owner", _ID, nullable=False),
     Column("lease_seq", BigInteger, nullable=False),
+    Column("principal_type", _WORD, nullable=False),
     Column("subject", _SUBJECT, nullable=False),
     Column("action", _WORD, nullable=False),
     Column("opened_at", _TIME, nullable=False),

@@ -112,6 +112,7 @@ def _create_negotiation() -> None:
         sa.Column("decision_id", sa.String(length=64), nullable=False),
         sa.Column("owner", sa.String(length=64), nullable=False),
         sa.Column("lease_seq", sa.BigInteger(), nullable=False),
+        sa.Column("principal_type", sa.String(length=32), nullable=False),
         sa.Column("subject", sa.String(length=256), nullable=False),
         sa.Column("action", sa.String(length=32), nullable=False),
         sa.Column("opened_at", sa.String(length=27), nullable=False),
