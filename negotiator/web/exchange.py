@@ -35,7 +35,7 @@ __all__ = ["Admitted", "ClientWatch", "GivenBody", "OutcomeTasks", "SiteCalls"]
 _log = logging.getLogger(__name__)
 
 _DETAILS = {
-    "site_error": "the site failed before its answer was complete; the outcome is recorded",
+    "site_error": "the site failed before its answer was complete",
     "outcome_unknown": "the site was called, but how it ended could not be recorded",
     "body_too_large": "the body is larger than this route takes",
 }
@@ -114,8 +114,7 @@ class ClientWatch:
         """Let the server's `receive` go."""
         if self._task is not None:
             self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+            await asyncio.wait([self._task])
 
     async def _watch(self) -> None:
         """Wait for the disconnect. A `receive` that fails has lost the client, too."""

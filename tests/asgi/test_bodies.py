@@ -179,9 +179,7 @@ class TestDisconnects:
 
     async def test_a_client_that_left_is_noticed_though_the_site_never_asks(self):
         async def leave():
-            server.leave()
-            for _ in range(3):
-                await asyncio.sleep(0)
+            await server.leave_seen()
 
         site = RecordingSite(leave, *answer(b"whole"), read_body=False)
         house = front(LARGE, site)
@@ -193,9 +191,7 @@ class TestDisconnects:
 
     async def test_the_outcome_of_a_left_client_is_written_when_the_site_ends(self):
         async def leave():
-            server.leave()
-            for _ in range(3):
-                await asyncio.sleep(0)
+            await server.leave_seen()
 
         async def still_working():
             assert house.enforcement.outcomes == []
@@ -213,9 +209,7 @@ class TestDisconnects:
 
     async def test_a_disconnect_after_the_answer_is_no_event(self):
         async def leave():
-            server.leave()
-            for _ in range(3):
-                await asyncio.sleep(0)
+            await server.leave_seen()
 
         house = front(LARGE, RecordingSite(*answer(b"x"), leave))
         server = Server()
@@ -224,9 +218,7 @@ class TestDisconnects:
 
     async def test_an_unrecorded_outcome_of_a_left_client_is_raised(self):
         async def leave():
-            server.leave()
-            for _ in range(3):
-                await asyncio.sleep(0)
+            await server.leave_seen()
 
         house = front(LARGE, RecordingSite(leave))
         house.enforcement.finish_error = LookupError()
@@ -246,8 +238,12 @@ class TestDisconnects:
 
         house = front(LARGE, patient)
         server = Server(body(b"hi"))
-        messages = iter([server.receive, broken_receive])
-        await house.app(http_scope(), lambda: next(messages)(), server.send)
+        receivers = iter([server.receive, broken_receive])
+
+        async def receive():
+            return await next(receivers)()
+
+        await house.app(http_scope(), receive, server.send)
         assert [each.end for each in house.enforcement.outcomes] == [OutcomeEnd.CLIENT_GONE]
         assert "the transport is closed" in caplog.text
 

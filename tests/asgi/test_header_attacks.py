@@ -112,6 +112,20 @@ class TestReachingForANeighbour:
         assert (server.status, house.site.body) == (200, content)
         assert server.header("uaix-decision") is None
 
+    @pytest.mark.parametrize("content_type", [b"application/json", b"multipart/form-data; boundary=b"])
+    async def test_other_bodies_flow_untouched_whatever_their_size(self, content_type):
+        house = self.house()
+        scope = http_scope("POST", "/comments/7", (b"content-type", content_type))
+        await house.ask(scope, Server(body(b"x" * 2_000_000, more=True), body(b"y")))
+        assert house.site.scopes == [scope]
+        assert [len(message["body"]) for message in house.site.received] == [2_000_000, 1]
+
+    async def test_a_plain_read_beside_a_governed_method_is_untouched(self):
+        house = self.house()
+        scope = http_scope("GET", "/comments/7")
+        await house.ask(scope)
+        assert house.site.scopes[0] is scope
+
     async def test_a_form_that_never_ends_is_nobodys(self):
         house = self.house()
         server = Server(body(b"a=1", more=True))

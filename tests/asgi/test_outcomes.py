@@ -12,6 +12,7 @@ from negotiator.web.answer import MAX_HELD_BYTES, SiteProtocolError
 from tests.support.asgi import (
     DECISION_ID,
     FULL_DISK,
+    READING,
     Front,
     RecordingSite,
     Server,
@@ -267,8 +268,6 @@ class TestSiteError:
         assert (server.status, server.json["code"]) == (503, "outcome_unknown")
 
     async def test_a_read_that_raises_gets_our_500_too(self):
-        from tests.support.asgi import READING
-
         house = Front(RecordingSite(LookupError()))
         house.enforcement.verdict = READING
         server = Server()
@@ -276,6 +275,14 @@ class TestSiteError:
             await house.ask(http_scope("GET", "/pages/a"), server)
         assert (server.status, server.header("uaix-decision")) == (500, DECISION_ID)
         assert house.enforcement.outcomes == []
+
+    async def test_a_read_that_raises_in_the_middle_is_broken_off(self):
+        house = Front(RecordingSite(start(), chunk(b"ha", more=True), LookupError()))
+        house.enforcement.verdict = READING
+        server = Server()
+        with pytest.raises(LookupError):
+            await house.ask(http_scope("GET", "/pages/a"), server)
+        assert (server.status, server.body, server.complete) == (200, b"ha", False)
 
 
 class TestAfterTheAnswer:

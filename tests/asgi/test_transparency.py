@@ -1,4 +1,4 @@
-"""What a site may rely on, with real Starlette in front of and behind us: streams, tasks, context, plain HTTP clients."""
+"""What a site may rely on, with real Starlette around and behind us: streams, tasks, context, HTTP clients."""
 
 import asyncio
 from contextvars import ContextVar

@@ -151,6 +151,8 @@ class Server:
     def __init__(self, *steps: Message, send_fails_at: int | None = None) -> None:
         self._steps = list(steps) or [body()]
         self._left = asyncio.Event()
+        self._watched = asyncio.Event()
+        self._told = asyncio.Event()
         self._send_fails_at = send_fails_at
         self.sent: list[Message] = []
         self.receiving = 0
@@ -162,7 +164,9 @@ class Server:
         try:
             if self._steps:
                 return self._steps.pop(0)
+            self._watched.set()
             await self._left.wait()
+            self._told.set()
             return GONE
         finally:
             self.receiving -= 1
@@ -177,6 +181,12 @@ class Server:
     def leave(self) -> None:
         """Let the client leave."""
         self._left.set()
+
+    async def leave_seen(self) -> None:
+        """Let the client leave, and return when whoever watches for it has been told."""
+        await self._watched.wait()
+        self.leave()
+        await self._told.wait()
 
     @property
     def status(self) -> int | None:

@@ -144,6 +144,11 @@ def test_unmatched_requests_may_be_governed(method, action):
     assert (found.rule.action, found.rule.resource.name) == (action, "unmatched")
 
 
+def test_a_governed_remainder_has_no_neighbours():
+    found = find("PUT", "/comments", unmatched=UnmatchedRules(unsafe="govern"))
+    assert (type(found), found.rule.resource.name) == (Governs, "unmatched")
+
+
 @pytest.mark.parametrize("target", ["/uaix/v1", "/uaix/v1/", "/uaix/v1/negotiations", "/uaix/v1/../x", "/llms.json"])
 def test_our_own_paths_come_first(target):
     assert find("POST", target, rules=(rule("* /{path:path}"),)) == Own()
