@@ -45,12 +45,11 @@ MEMORY_PROPOSAL_PROFILE = "uai.agent.memory-proposal.v1"
 _ANY_LEVEL_PROFILE = "uai.capability.profile.v1"
 _HIGH_TRUST_EVIDENCE = frozenset(EVIDENCE_KINDS[:6])
 
-# What each claim scan means: the fact, and the finding code that its pointer belongs to.
-_CLAIM_SCANS: tuple[tuple[str, str, Callable[[Folded], tuple[Hit, ...]]], ...] = (
-    ("claims_runtime", "runtime_execution_claim", find_runtime_claims),
-    ("claims_certification", "certification_claim", find_certification_claims),
-    ("boundary_unclear", "boundary_unclear", find_blurred_boundaries),
-)
+_CLAIM_SCANS: Mapping[str, Callable[[Folded], tuple[Hit, ...]]] = {
+    "claims_runtime": find_runtime_claims,
+    "claims_certification": find_certification_claims,
+    "boundary_unclear": find_blurred_boundaries,
+}
 # Where a client says how it goes on when it cannot do what it would like to.
 _FALLBACK = "/body/fallback_behavior"
 _WAYS = (_FALLBACK, "/body/safe_default_response", "/body/known_limits", "/delivery/fallback_directive")
@@ -224,14 +223,13 @@ def _scan(keyed: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     ways = tuple((pointer, text) for pointer, text in prose if pointer.startswith(_WAYS))
     fallback_named = any(names_static_way(text) for pointer, text in ways if pointer.startswith(_FALLBACK))
 
-    found = {fact: (code, _first(prose, scan)) for fact, code, scan in _CLAIM_SCANS}
-    found["has_unsafe_credential"] = "unsafe_credential", next((s.pointer for s in spots if _gives_away(s)), None)
-    dependent = None if fallback_named else _first(ways, find_javascript_only)
-    found["js_only"] = "capability_js_only_without_fallback", dependent
+    found = {fact: _first(prose, scan) for fact, scan in _CLAIM_SCANS.items()}
+    found["has_unsafe_credential"] = next((spot.pointer for spot in spots if _gives_away(spot)), None)
+    found["js_only"] = None if fallback_named else _first(ways, find_javascript_only)
 
-    facts: dict[str, Any] = {fact: pointer is not None for fact, (_, pointer) in found.items()}
+    facts: dict[str, Any] = {fact: pointer is not None for fact, pointer in found.items()}
     facts |= {"fallback_named": fallback_named, "rollback_named": any(names_rollback(text) for _, text in ways)}
-    return facts, {code: pointer for code, pointer in found.values() if pointer is not None}
+    return facts, {fact: pointer for fact, pointer in found.items() if pointer is not None}
 
 
 def _first(prose: Sequence[tuple[str, Folded]], scan: Callable[[Folded], tuple[Hit, ...]]) -> str | None:
@@ -305,11 +303,11 @@ def _member_pointers(
     """Pointers to members that are there and are the reason of a finding."""
     pointers = {}
     if ability := next(_unknown_abilities(body), None):
-        pointers["capability_level_overclaim"] = _step("/body", ability)
+        pointers["unknown_ability"] = _step("/body", ability)
     if is_expired:
-        pointers["packet_expired"] = "/delivery/expires_at"
+        pointers["is_expired"] = "/delivery/expires_at"
     elif not has_expiry and "expires_at" in delivery:
-        pointers["expires_at_missing"] = "/delivery/expires_at"
+        pointers["has_expiry"] = "/delivery/expires_at"
     return pointers
 
 

@@ -4,7 +4,8 @@ Rules:
 
 - Python computes facts and nothing else; what they mean is written in `policies/`.
 - Every fact is one of `str`, `bool`, `int`, `frozenset[str]`, or a tag (a `str`); caller JSON never becomes one.
-- A fact that was not computed has its zero value (`False`, `0`, `""`, empty): absent never means true.
+- A fact that was not computed has its zero value (`False`, `0`, `""`, empty): absent never means true. The few facts
+  whose default is another value are never left out where facts are written down (`nonzero`).
 - `FACTS` says of each fact who computes it and which obligation may change it; the policy reference is generated
   from it, and a test holds it, these classes and `policies/schema.cedarschema` together.
 """
@@ -12,11 +13,12 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Literal
 
-from negotiator.model.levels import ABILITIES, DEFAULT_ANONYMOUS_CAP, DEFAULT_IDENTIFIED_CAP, Level
+from negotiator.model.levels import ABILITIES, DEFAULT_ANONYMOUS_CAP, DEFAULT_IDENTIFIED_CAP
 
 __all__ = [
     "ANONYMOUS",
@@ -108,6 +110,14 @@ class DeclaredFacts:
     has_unsafe_credential: bool = False
     boundary_unclear: bool = False
 
+    def declared(self) -> dict[str, Any]:
+        """Return the declaration's facts by name, without the request's own: what later requests take over."""
+        return dict(zip(_DECLARED, _declared_values(self), strict=True))
+
+
+_DECLARED = tuple(f.name for f in fields(DeclaredFacts))
+_declared_values = attrgetter(*_DECLARED)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestFacts(DeclaredFacts):
@@ -196,14 +206,20 @@ FACTS: tuple[Fact, ...] = (
 def nonzero(facts: AgentFacts | ResourceFacts | RequestFacts) -> dict[str, Any]:
     """Return the facts that are not their type's zero, sets as sorted lists: the form of a ledger entry.
 
-    Leaving zeros out loses nothing, since a fact that was not computed has its zero value.
+    Invariant: nothing is lost. A fact that is left out has its zero value, and its class gives it that by default;
+    facts with another default (`kind`, `max_level`, a resource's `type` and `name`) always stand there.
     """
-    shown: dict[str, Any] = {}
-    for f in fields(facts):
-        value = getattr(facts, f.name)
-        if value:
-            shown[f.name] = _plain(value)
-    return shown
+    return {name: _plain(value) for name, always in _WRITTEN[type(facts)] if (value := getattr(facts, name)) or always}
+
+
+def _is_always_written(fact: Field[Any]) -> bool:
+    return fact.default_factory is MISSING and bool(fact.default)
+
+
+_WRITTEN: Mapping[type, tuple[tuple[str, bool], ...]] = {
+    kind: tuple((f.name, _is_always_written(f)) for f in fields(kind))
+    for kind in (AgentFacts, ResourceFacts, RequestFacts)
+}
 
 
 def _plain(value: object) -> object:
@@ -211,6 +227,4 @@ def _plain(value: object) -> object:
         return sorted(value)
     if isinstance(value, Mapping):
         return dict(sorted(value.items()))
-    if isinstance(value, Level):
-        return int(value)
     return value

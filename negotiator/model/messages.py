@@ -43,7 +43,7 @@ class Declaration:
         abilities: the ten flags; absent in the message means False here.
         facts: what the scan found.
         has_idempotency_key, has_correlation, has_expiry, is_expired: the message's own delivery facts.
-        pointers: finding code to the pointer that the scan computed for it.
+        pointers: fact to the place in the message that decided it, where there is one.
         notes: findings that need no policy: unknown body keys, unknown consent words.
         fallback, safe_default: the client's own `fallback_behavior` and `safe_default_response`.
     """

@@ -36,6 +36,11 @@ class Agent:
     created_at: datetime
     revoked_at: datetime | None = None
 
+    @property
+    def subject(self) -> str:
+        """What its decisions and records name it by."""
+        return f"agent:{self.agent_id}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credential:

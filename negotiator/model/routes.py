@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from negotiator.model.actions import READ_ACTIONS
+from negotiator.model.actions import HELD_ACTION, READ_ACTIONS
 from negotiator.model.facts import ResourceFacts
 
 __all__ = ["CacheRule", "RouteRule", "UndeclaredRule", "UnmatchedRules", "UnmatchedSafe", "UnmatchedUnsafe"]
@@ -51,6 +51,11 @@ class RouteRule:
     def reads(self) -> bool:
         """Whether its action is in the group `read`: no effect, so no intent."""
         return self.action in READ_ACTIONS
+
+    @property
+    def holds(self) -> bool:
+        """Whether an allowed request is held as a proposal instead of reaching the site."""
+        return self.action == HELD_ACTION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

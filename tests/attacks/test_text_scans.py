@@ -112,4 +112,4 @@ def test_nothing_that_the_scan_adds_repeats_the_secret(declaration):
 
 def test_a_key_without_end_is_not_copied_into_a_pointer():
     declaration = declared(extensions={"k" * 10_000: {"password": "hunter2"}})
-    assert declaration.pointers["unsafe_credential"] == "/extensions/password"
+    assert declaration.pointers["has_unsafe_credential"] == "/extensions/password"

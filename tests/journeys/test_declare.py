@@ -293,3 +293,18 @@ async def test_the_no_op_form_has_exactly_two_members(tmp_path: Path) -> None:
             )
     assert answer.status_code == 401
     assert set(answer.json()) == {"code", "url"}
+
+
+async def test_each_finding_points_at_its_own_place(tmp_path: Path) -> None:
+    document = example(Level.L1)
+    body = dict(document["body"]) | {"can_post_data": True, "can_teleport": True, "known_limits": ["password=hunter2"]}
+    with house(tmp_path) as built:
+        async with built.client() as client:
+            answer = await client.post(NEGOTIATIONS, json=document | {"body": body})
+    places = {(finding["code"], finding["pointer"]) for finding in answer.json()["findings"]}
+    assert places >= {
+        ("capability_level_overclaim", "/body/can_post_data"),
+        ("capability_level_overclaim", "/body/can_teleport"),
+        ("unsafe_credential", "/body/known_limits/0"),
+    }
+    assert "hunter2" not in answer.text

@@ -171,8 +171,8 @@ def test_an_unknown_consent_word_is_a_warning_that_does_not_repeat_it():
 def test_expiry_is_utc_with_z_or_nothing(expires_at, has_expiry, is_expired):
     declaration = declared(delivery={"expires_at": expires_at})
     assert (declaration.has_expiry, declaration.is_expired) == (has_expiry, is_expired)
-    code = "packet_expired" if is_expired else "expires_at_missing"
-    assert dict(declaration.pointers) == ({} if has_expiry and not is_expired else {code: "/delivery/expires_at"})
+    fact = "is_expired" if is_expired else "has_expiry"
+    assert dict(declaration.pointers) == ({} if has_expiry and not is_expired else {fact: "/delivery/expires_at"})
 
 
 def test_delivery_facts():
@@ -183,31 +183,31 @@ def test_delivery_facts():
 
 
 @pytest.mark.parametrize(
-    ("body", "envelope", "code", "pointer"),
+    ("body", "envelope", "fact", "pointer"),
     [
-        ({"known_limits": ["fine", "password=hunter2"]}, {}, "unsafe_credential", "/body/known_limits/1"),
-        ({}, {"extensions": {"a/b": {"c~d": "password=hunter2"}}}, "unsafe_credential", "/extensions/a~1b/c~0d"),
-        ({}, {"extensions": {"password": "hunter2"}}, "unsafe_credential", "/extensions/password"),
-        ({"known_limits": ["AKIA" + "IOSF", "ODNN7EXAMPLE"]}, {}, "unsafe_credential", "/body/known_limits"),
-        ({"client_name": "UAIX-certified"}, {}, "certification_claim", "/body/client_name"),
-        ({"safe_default_response": "UAIX executes it."}, {}, "runtime_execution_claim", "/body/safe_default_response"),
+        ({"known_limits": ["fine", "password=hunter2"]}, {}, "has_unsafe_credential", "/body/known_limits/1"),
+        ({}, {"extensions": {"a/b": {"c~d": "password=hunter2"}}}, "has_unsafe_credential", "/extensions/a~1b/c~0d"),
+        ({}, {"extensions": {"password": "hunter2"}}, "has_unsafe_credential", "/extensions/password"),
+        ({"known_limits": ["AKIA" + "IOSF", "ODNN7EXAMPLE"]}, {}, "has_unsafe_credential", "/body/known_limits"),
+        ({"client_name": "UAIX-certified"}, {}, "claims_certification", "/body/client_name"),
+        ({"safe_default_response": "UAIX executes it."}, {}, "claims_runtime", "/body/safe_default_response"),
         ({}, {"provenance": {"by": "UAIX runs Carcinus."}}, "boundary_unclear", "/provenance/by"),
         (
             {"fallback_behavior": "Needs JavaScript."},
             {},
-            "capability_js_only_without_fallback",
+            "js_only",
             "/body/fallback_behavior",
         ),
-        ({"can_fly": True}, {}, "capability_level_overclaim", "/body/can_fly"),
+        ({"can_fly": True}, {}, "unknown_ability", "/body/can_fly"),
     ],
 )
-def test_a_pointer_leads_to_the_place(body, envelope, code, pointer):
-    assert declared(body, **envelope).pointers[code] == pointer
+def test_a_pointer_leads_to_the_place(body, envelope, fact, pointer):
+    assert declared(body, **envelope).pointers[fact] == pointer
 
 
 def test_a_pointer_leads_to_the_first_place():
     declaration = declared({"known_limits": ["password=hunter2"], "evidence_requirements": ["password=hunter3"]})
-    assert declaration.pointers["unsafe_credential"] == "/body/known_limits/0"
+    assert declaration.pointers["has_unsafe_credential"] == "/body/known_limits/0"
 
 
 def test_a_signature_may_be_a_jws_and_nothing_else():
