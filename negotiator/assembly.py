@@ -18,7 +18,7 @@ from typing import Any, Literal
 from starlette.types import ASGIApp
 
 from negotiator.config import Settings
-from negotiator.errors import ConfigError, UnavailableError
+from negotiator.errors import ConfigError, UnavailableError, quoted
 from negotiator.messages import Catalog
 from negotiator.model.levels import Level
 from negotiator.model.routes import RouteRule, UnmatchedRules
@@ -92,7 +92,7 @@ class Negotiator:
             ConfigError: keys, database or routes cannot be used.
             PolicyError: the policies cannot become active.
         """
-        _ = self.enforcement, self.api
+        _ = self.engine, self.enforcement, self.negotiations, self.api
 
     async def shutdown(self) -> None:
         """Write what is queued and let go."""
@@ -182,7 +182,7 @@ class Negotiator:
     def store(self) -> SqlStore:
         """The project's durable state."""
         if folder := database_directory(self.settings.database):
-            folder.mkdir(parents=True, exist_ok=True)
+            _make_folder(folder)
         return open_store(self.settings.database, project=self.settings.project, clock=self.clock)
 
     @cached_property
@@ -259,12 +259,25 @@ class Negotiator:
     @cached_property
     def audit(self) -> Audit:
         """The ledger, for reading."""
-        return Audit(store=self.store)
+        return Audit(store=self.store, project=self.settings.project)
 
     @cached_property
     def api(self) -> ASGIApp:
         """The application that answers our own paths."""
         return create_api(self)
+
+
+def _make_folder(folder: Path) -> None:
+    """Make the database's folder where it is missing.
+
+    Raises:
+        ConfigError: `database_directory_missing`.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"the directory {quoted(folder)} of the database cannot be made: {error.strerror or error}"
+        raise ConfigError(message, code="database_directory_missing") from None
 
 
 def _check_routes(rules: Sequence[RouteRule], engine: Engine) -> None:

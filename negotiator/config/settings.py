@@ -18,14 +18,14 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from negotiator.config.toml_lines import line_of
 from negotiator.errors import ConfigError, quoted
-from negotiator.model.actions import AGENT_ACTIONS, MEMORY_ACTIONS, READ_ACTIONS, WRITE_LIKE_ACTIONS
+from negotiator.model.actions import MEMORY_ACTIONS, READ_ACTIONS, WRITE_LIKE_ACTIONS, AgentAction
 from negotiator.model.facts import ResourceFacts
 from negotiator.model.names import normalised_name
 from negotiator.model.routes import (
@@ -43,19 +43,6 @@ _METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"
 _ENVIRONMENT_PREFIX = "NEGOTIATOR_"
 _ENVIRONMENT_CONFIG = "NEGOTIATOR_CONFIG"
 
-Action = Literal[
-    "read_static",
-    "read_json",
-    "render_ui",
-    "post",
-    "publish",
-    "authenticate",
-    "call_tool",
-    "submit_form",
-    "run_task",
-    "write_memory",
-    "coordinate_agents",
-]
 Name = Annotated[str, Field(min_length=1, max_length=256)]
 
 
@@ -66,8 +53,8 @@ class _Strict(BaseModel):
 class RouteSettings(_Strict):
     """One `[[routes]]` table; see `RouteRule` for what the keys mean."""
 
-    match: str
-    action: Action
+    match: str = Field(max_length=1024)
+    action: AgentAction
     resource: Name
     kind: str = Field(default="", max_length=64)
     public: bool = False
@@ -79,6 +66,14 @@ class RouteSettings(_Strict):
     max_body_bytes: int = Field(default=1_048_576, ge=0, le=1_073_741_824)
     cache: CacheRule = "private"
     publish: bool = False
+
+    @field_validator("resource")
+    @classmethod
+    def _resource_has_a_name(cls, value: str) -> str:
+        if not normalised_name(value):
+            message = "write a name with letters or digits, e.g. comments"
+            raise ValueError(message)
+        return value
 
     @field_validator("match")
     @classmethod
@@ -256,7 +251,6 @@ class Settings(_Strict):
 _LIST_KEYS = frozenset({"allowed_hosts"})
 _NUMBER_KEYS = frozenset(name for name, field in Settings.model_fields.items() if field.annotation is int)
 _TABLE_KEYS = frozenset({"routes", "unmatched"})
-assert set(AGENT_ACTIONS) == set(Action.__args__)  # type: ignore[attr-defined]  # noqa: S101 - holds the two tables together
 
 
 def _is_loopback(host: str) -> bool:

@@ -1,7 +1,7 @@
 """The story of the main job, told over real HTTP: each step does what a client would do and checks what came back.
 
-A step is a function of the `Stage`; it returns one sentence of what was seen, and fails by `AssertionError` through
-`holds`, so that a step that saw something else can never be told as a success.
+A step is a function of the `Stage`; it returns one sentence of what was seen, and fails through `holds`, so that a step
+that saw something else can never be told as a success. Its docstring is its line in the story.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ class Stage:
 
     http: httpx.Client
     operator: Negotiator
-    prefix: str = ""
+    declare_at: str = ""
     api_token: str = ""
     seen: dict[str, Any] = field(default_factory=dict)
 
     def declare(self, document: Mapping[str, Any], **headers: str) -> httpx.Response:
         """Post a declaration."""
-        return self.http.post(f"{self.prefix}/negotiations", json=document, headers=headers)
+        return self.http.post(self.declare_at, json=document, headers=headers)
 
 
 Step = Callable[[Stage], str]
@@ -86,7 +86,7 @@ def tell(folder: Path) -> Iterator[StepResult]:
 def _run(name: str, step: Step, stage: Stage) -> StepResult:
     try:
         return StepResult(name=name, ok=True, detail=step(stage))
-    except (NotSeenError, httpx.HTTPError, KeyError) as error:
+    except Exception as error:  # noqa: BLE001 - whatever a step met, it is not what the story says
         return StepResult(name=name, ok=False, detail=f"{type(error).__name__}: {error}")
 
 
@@ -102,10 +102,12 @@ def discovered(stage: Stage) -> str:
     holds(manifest.status_code == 200, f"the manifest answered {manifest.status_code}")
     access = stage.http.get("/.well-known/uaix-agent-access.json")
     holds(access.status_code == 200, f"the short form answered {access.status_code}")
-    stage.prefix = stage.operator.prefix
-    ladder = stage.http.get(f"{stage.prefix}/ladder")
-    holds(ladder.status_code == 200, f"the ladder answered {ladder.status_code}")
-    return f"the site names {len(Level)} client levels and bundle {stage.operator.bundle_digest[:12]}…"
+    declare, levels = access.json()["declare"], access.json()["levels"]
+    holds([each["level"] for each in levels] == [level.name for level in Level], f"the levels are {levels}")
+    schema = stage.http.get(declare["body_schema"])
+    holds(schema.status_code == 200, f"the schema of a declaration answered {schema.status_code}")
+    stage.declare_at = declare["href"]
+    return f"{len(levels)} client levels; declarations go to {declare['method']} {stage.declare_at}"
 
 
 def l0_read(stage: Stage) -> str:
@@ -121,11 +123,9 @@ def l0_read(stage: Stage) -> str:
 def l1_keyless_negotiated(stage: Stage) -> str:
     """The smallest safe packet, in arrays, gets a negotiation, in arrays."""
     catalog = load_catalog()
-    keyed = orjson.dumps(_smallest())
+    keyed = orjson.dumps(load_examples("valid")["smallest-safe-packet"]["message"])
     keyless = encode_message(decode_message(keyed, catalog), "keyless", catalog)
-    answer = stage.http.post(
-        f"{stage.prefix}/negotiations", content=keyless, headers={"content-type": _KEYLESS, "accept": _KEYLESS}
-    )
+    answer = stage.http.post(stage.declare_at, content=keyless, headers={"content-type": _KEYLESS, "accept": _KEYLESS})
     holds(answer.status_code == 201, f"the declaration answered {answer.status_code}: {answer.text[:300]}")
     holds(isinstance(answer.json(), list), "the answer is not keyless")
     body = decode_message(answer.content, catalog).keyed["body"]
@@ -143,7 +143,7 @@ def overclaims_refused(stage: Stage) -> str:
         if not new:
             continue
         strict = {"strict": "1"} if example["strict"] else {}
-        answer = stage.http.post(f"{stage.prefix}/negotiations", params=strict, json=example["message"])
+        answer = stage.http.post(stage.declare_at, params=strict, json=example["message"])
         findings = answer.json()["findings"]
         codes = {finding["code"] for finding in findings if finding["severity"] == "error"}
         holds(answer.status_code == 422, f"{name} answered {answer.status_code}")
@@ -222,10 +222,10 @@ def ledger_verified(stage: Stage) -> str:
 
 
 def tampering_caught(stage: Stage) -> str:
-    """Change one letter of one entry in a copy, and verification names the place."""
+    """Turn one refusal in a copy of the ledger into a permit, and verification names the place."""
     lines = list(stage.operator.audit.tail(10_000))
-    middle = len(lines) // 2
-    lines[middle] = lines[middle].replace(b'"deny"', b'"allow"', 1).replace(b'"default"', b'"defaulT"', 1)
+    chosen = next(index for index, line in enumerate(lines) if b'"decision":"deny"' in line)
+    lines[chosen] = lines[chosen].replace(b'"decision":"deny"', b'"decision":"allow"')
     try:
         verify_chain(lines)
     except IntegrityError as error:
@@ -259,20 +259,3 @@ def _as_agent(stage: Stage) -> dict[str, str]:
 def _example(level: Level) -> Mapping[str, Any]:
     """Return the published example of a level."""
     return load_catalog().examples[PROFILE_OF_LEVEL[level]]
-
-
-def _smallest() -> dict[str, Any]:
-    return {
-        "profile": "uai.client.structured-fetch.v1",
-        "body": {
-            "client_level": "L1",
-            "client_name": "Structured Fetch",
-            "can_fetch_static": True,
-            "can_fetch_json": True,
-            "can_execute_javascript": False,
-            "can_post_data": False,
-            "requires_human_consent_for": [],
-            "fallback_behavior": "Read the JSON routes, the sitemap and the static pages.",
-            "safe_default_response": "Name the static or JSON route to read, and stop before any write.",
-        },
-    }

@@ -10,10 +10,8 @@ from negotiator.ledger.entry import (
     RESERVED_MEMBERS,
     ZERO_HASH,
     entry_line,
-    format_time,
     leaf_hash,
     line_hash,
-    parse_time,
 )
 
 __all__ = [
@@ -25,10 +23,8 @@ __all__ = [
     "ChainReport",
     "PlacedEntry",
     "entry_line",
-    "format_time",
     "genesis",
     "leaf_hash",
     "line_hash",
-    "parse_time",
     "verify_chain",
 ]

@@ -30,12 +30,11 @@ from negotiator.ledger.entry import (
     MAX_ENTRY_BYTES,
     ZERO_HASH,
     entry_line,
-    format_time,
     leaf_hash,
     line_hash,
-    parse_time,
 )
 from negotiator.model.entries import EntryDraft, EntryKind
+from negotiator.model.times import format_time, parse_time
 
 __all__ = ["ChainHead", "ChainReport", "PlacedEntry", "genesis", "verify_chain"]
 

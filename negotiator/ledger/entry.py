@@ -4,25 +4,22 @@ Rules:
 
 - An entry's line is the RFC 8785 form of its members, in UTF-8, without a newline. A JSONL export is these lines.
 - `v epoch index time project kind prev` are the ledger's; a draft that carries one of them is refused.
-- `time` is RFC 3339 in UTC with six fractional digits and `Z`: no more precision than a store keeps, and its text
-  sorts like the time.
+- `time` is as `model.times` writes it.
 - `prev` is the SHA-256 of the previous line; 64 zeros at index 0.
 - The leaf hash is SHA-256(0x00 ‖ line), so that a Merkle tree may stand over the same bytes.
 - Absent means that the member is left out: there is no null.
 
 It does not: know what a kind of entry holds, mask anything, or keep anything.
 
-Source: RFC 8785; RFC 9162 section 2.1.1; RFC 3339.
+Source: RFC 8785; RFC 9162 section 2.1.1.
 """
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, datetime
 from typing import Final
 
 from negotiator.canonical import entry_bytes, sha256_hex
-from negotiator.errors import NegotiatorError, quoted
+from negotiator.errors import NegotiatorError
 from negotiator.model.entries import EntryDraft
 
 __all__ = [
@@ -31,10 +28,8 @@ __all__ = [
     "RESERVED_MEMBERS",
     "ZERO_HASH",
     "entry_line",
-    "format_time",
     "leaf_hash",
     "line_hash",
-    "parse_time",
 ]
 
 ENTRY_VERSION: Final = 1
@@ -48,9 +43,6 @@ ZERO_HASH: Final = "0" * 64
 
 MAX_ENTRY_BYTES: Final = 262_144
 """Longest line. Bodies are never in an entry, so that an honest one is far below."""
-
-_ZONE_AT = len("2026-01-02T03:04:05.000006")
-_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
 
 
 def entry_line(draft: EntryDraft, *, epoch: int, index: int, time: str, project: str, prev: str) -> bytes:
@@ -102,31 +94,3 @@ def leaf_hash(line: bytes) -> str:
     Source: RFC 9162 section 2.1.1.
     """
     return sha256_hex(b"\x00" + line)
-
-
-def format_time(moment: datetime) -> str:
-    """Return an aware time as the text that entries and tables hold, e.g. `2026-01-02T03:04:05.000006Z`.
-
-    Raises:
-        NegotiatorError: `time_not_aware`, for a time without a zone: guessing one would move the record.
-    """
-    if moment.tzinfo is None:
-        message = f"the time {quoted(moment)} has no zone; give an aware one"
-        raise NegotiatorError(message, code="time_not_aware")
-    in_utc = moment if moment.tzinfo is UTC else moment.astimezone(UTC)
-    return f"{in_utc.isoformat(timespec='microseconds')[:_ZONE_AT]}Z"
-
-
-def parse_time(text: str) -> datetime:
-    """Return the aware UTC time that `text` holds. Accepts exactly what `format_time` emits.
-
-    Raises:
-        NegotiatorError: `time_malformed`.
-    """
-    if _TIME.fullmatch(text):
-        try:
-            return datetime.fromisoformat(text)
-        except ValueError:
-            pass
-    message = f"{quoted(text)} is no time of a ledger; write YYYY-MM-DDThh:mm:ss.ffffffZ"
-    raise NegotiatorError(message, code="time_malformed")

@@ -93,7 +93,7 @@ def require_profile(message: Message, accepted: Collection[str]) -> None:
         RequestError: `unknown_profile`.
     """
     if message.profile not in accepted:
-        text = f"the profile {quoted(message.profile)} is not one that is accepted here"
+        text = f"the profile {quoted(message.profile)} is not accepted here; send {' or '.join(sorted(accepted))}"
         raise RequestError(text, code="unknown_profile", pointer="/profile")
 
 

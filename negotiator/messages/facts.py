@@ -22,6 +22,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
+from negotiator.canonical import escape_pointer
 from negotiator.content.boundary import find_blurred_boundaries
 from negotiator.content.claims import find_certification_claims, find_runtime_claims
 from negotiator.content.credentials import find_credentials, is_private_key_object, is_secret_member
@@ -294,7 +295,7 @@ def _step(pointer: str, key: str) -> str:
     """The pointer to a member, or to its parent where the key itself is a secret or too long. Source: RFC 6901."""
     if key not in _PLAIN_KEYS and (len(key) > _LONGEST_POINTED_KEY or find_credentials(key)):
         return pointer
-    return f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}"
+    return f"{pointer}/{escape_pointer(key)}"
 
 
 def _member_pointers(

@@ -107,7 +107,7 @@ class Verdict:
         decision_id: for `UAIX-Decision`.
         level: the effective level, for `UAIX-Level`; None where no agent was decided on.
         effect: an intent is open: `finish` must be called with its outcome before the last byte.
-        principal, action: of the intent, for the outcome's entry.
+        principal, action, trace_id: of the intent, for the outcome's entry.
     """
 
     kind: Literal["proceed", "refuse", "hold"]
@@ -116,6 +116,7 @@ class Verdict:
     effect: bool = False
     principal: Principal | None = None
     action: str = ""
+    trace_id: str = ""
     refusal: Refusal | None = None
     proposal_id: str = ""
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from negotiator.errors import RequestError, quoted
 from negotiator.model.entries import EntryDraft, EntryKind, EntryValue
 from negotiator.model.levels import DEFAULT_IDENTIFIED_CAP, Level
-from negotiator.model.records import Agent, Credential
+from negotiator.model.records import Agent, Credential, Principal
 from negotiator.ports import Ids, Store, Tx, Verifiers
 from negotiator.services.credentials import ApiToken, format_api_token
 
@@ -86,7 +86,7 @@ class Administration:
         def unit(tx: Tx) -> Agent:
             agent = tx.agents.revoke(name, tx.now)
             if agent is None:
-                message = f"no agent named {quoted(name)} is registered"
+                message = f"no agent named {quoted(name)} is registered; `negotiator agent list` shows them"
                 raise RequestError(message, code="not_found")
             tx.append(_entry("agent_revoked", agent, actor))
             return agent
@@ -98,7 +98,7 @@ def _entry(code: str, agent: Agent, actor: str, **members: EntryValue) -> EntryD
     own: dict[str, EntryValue] = {
         "decision": "allow",
         "code": code,
-        "principal": {"type": "Agent", "id": f"agent:{agent.agent_id}"},
+        "principal": Principal(type="Agent", id=agent.subject).as_json(),
         "actor": actor,
         "name": agent.name,
     }

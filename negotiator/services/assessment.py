@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from negotiator.model.decisions import Admission, Query
 from negotiator.model.entries import EntryValue
-from negotiator.model.facts import AgentFacts, DeclaredFacts, RequestFacts
+from negotiator.model.facts import AgentFacts, RequestFacts
 from negotiator.model.findings import Finding, Severity
 from negotiator.model.messages import Declaration
 from negotiator.model.records import Identity
 from negotiator.policy import Engine, Matrix, Target, admit, negotiate
 from negotiator.services.recording import decision_members
 
-__all__ = ["Assessment", "assess", "has_errors", "principal_of"]
+__all__ = ["Assessment", "assess", "declare_facts", "has_errors", "principal_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ class Assessment:
             "declared_level": self.declaration.level.name,
             "findings": sorted({finding.code for finding in self.findings}),
         }
-        if self.matrix is not None and level is not None:
+        if level is not None:
             members["effective_level"] = level.name
         return members
 
@@ -74,18 +74,10 @@ def assess(
 ) -> Assessment:
     """Admit the declaration and, if it is admitted, work out what its caller may do."""
     principal = principal_of(declaration, identity)
-    facts = {f.name: getattr(declaration.facts, f.name) for f in fields(DeclaredFacts)}
-    request = RequestFacts(
-        **facts,
-        has_idempotency_key=declaration.has_idempotency_key,
-        has_correlation=declaration.has_correlation,
-        has_expiry=declaration.has_expiry,
-        is_expired=declaration.is_expired,
-        strict=strict,
-    )
+    request = declare_facts(declaration, strict=strict)
     admission = admit(engine, principal, request, declaration.pointers)
     matrix = None
-    if admission.effective is not None and not has_errors(admission.findings):
+    if admission.effective is not None:
         matrix = negotiate(engine, principal=principal, level=admission.effective, request=request, surface=surface)
     return Assessment(
         engine=engine,
@@ -95,6 +87,18 @@ def assess(
         admission=admission,
         matrix=matrix,
         findings=(*schema_findings, *declaration.notes, *admission.findings),
+        strict=strict,
+    )
+
+
+def declare_facts(declaration: Declaration, *, strict: bool) -> RequestFacts:
+    """Return the facts of `declare` and `advise`: what the posted message says."""
+    return RequestFacts(
+        **declaration.facts.declared(),
+        has_idempotency_key=declaration.has_idempotency_key,
+        has_correlation=declaration.has_correlation,
+        has_expiry=declaration.has_expiry,
+        is_expired=declaration.is_expired,
         strict=strict,
     )
 

@@ -13,8 +13,9 @@ __all__ = ["Audit"]
 class Audit:
     """The ledger of one project, for reading."""
 
-    def __init__(self, *, store: Store) -> None:
+    def __init__(self, *, store: Store, project: str) -> None:
         self._store = store
+        self._project = project
 
     def tail(self, count: int) -> Sequence[bytes]:
         """Return the canonical lines of the last `count` entries, oldest first."""
@@ -23,11 +24,13 @@ class Audit:
         )
 
     def verify(self) -> ChainReport:
-        """Recompute the whole chain from the entries' content.
+        """Recompute the whole chain from the entries' content, as that of this project.
 
         Raises:
             IntegrityError: naming the first entry that differs from what was committed, and how.
         """
         return self._store.read_sync(
-            lambda reader: verify_chain(reader.ledger.lines(), expected_entries=reader.ledger.size())
+            lambda reader: verify_chain(
+                reader.ledger.lines(), project=self._project, expected_entries=reader.ledger.size()
+            )
         )

@@ -1,12 +1,14 @@
 """Budgets: how much unauthenticated work one source, and all sources together, may cause.
 
 In memory and per process: a budget is checked before anything is decoded, signed or queued, so it must cost nothing.
-The table of sources is bounded; when it is full, sources that have not been seen share one bucket.
+The table of sources is bounded; when it is full, sources that have not been seen share one bucket. It may be spent from
+several threads at once.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from threading import Lock
 
 from negotiator.errors import UnavailableError
 from negotiator.ports import Clock
@@ -42,6 +44,7 @@ class Budgets:
         self._all = _Bucket(tokens=2.0 * per_second, seen=clock.monotonic())
         self._sources: dict[str, _Bucket] = {}
         self._forgot = clock.monotonic()
+        self._lock = Lock()
 
     def spend(self, source: str) -> None:
         """Take one unit from the bucket of `source` and from the common one.
@@ -49,6 +52,10 @@ class Budgets:
         Raises:
             OverBudgetError: `over_budget`, with the seconds until one unit is there again.
         """
+        with self._lock:
+            self._spend(source)
+
+    def _spend(self, source: str) -> None:
         now = self._clock.monotonic()
         own = self._bucket(source, now)
         _refill(own, now, rate=self._per_minute / 60, most=self._per_minute)
@@ -83,5 +90,5 @@ def _refill(bucket: _Bucket, now: float, *, rate: float, most: float) -> None:
 
 
 def _refuse(wait_seconds: float) -> None:
-    message = "the budget for declarations is spent; wait and try again"
+    message = "the budget for declarations and checks is spent; wait and try again"
     raise OverBudgetError(message, code="over_budget", retry_after_seconds=max(1, round(wait_seconds)))

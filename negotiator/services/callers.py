@@ -4,30 +4,34 @@ Rules:
 
 - A presented but bad credential is an error, never silently anonymous.
 - A token is accepted only together with the credential that it was made with (RFC 7800 `cnf`).
+- A token's signature is checked once, since that it is ours never changes; what it opens is asked each time.
 - What is found here may be stale by the time of the commit; `Caller.claim` makes it true inside the unit.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Generic, NoReturn, TypeVar
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Generic, NoReturn, TypeVar
 
-from negotiator.errors import ClaimFailed, RequestError
+from negotiator.canonical import sha256_hex
+from negotiator.errors import ClaimFailed, RequestError, UnavailableError
 from negotiator.model.governed import Presented
 from negotiator.model.levels import DEFAULT_ANONYMOUS_CAP
 from negotiator.model.records import Agent, Credential, Identity, Negotiation
 from negotiator.ports import Clock, Signer, Store, Tx, Verifiers
 from negotiator.services.credentials import parse_api_token
 
-__all__ = ["NOBODY", "Caller", "Callers"]
+__all__ = ["NOBODY", "Caller", "Callers", "until_claimed"]
 
 CREDENTIAL_ACTIVE = "credential_active"
 NEGOTIATION_LIVE = "negotiation_live"
 _CACHED = 4096
+_CLAIMS = 2
 
 K = TypeVar("K")
+T = TypeVar("T")
 V = TypeVar("V")
 
 NOBODY = Identity(kind="anonymous", subject="anonymous", verified=False, max_level=DEFAULT_ANONYMOUS_CAP)
@@ -54,6 +58,24 @@ class Caller:
             raise ClaimFailed(NEGOTIATION_LIVE)
 
 
+async def until_claimed(attempt: Callable[[bool], Awaitable[T]]) -> T:
+    """Return what `attempt` gives once its claims hold: it is made again at most once for each claim of a caller.
+
+    Args:
+        attempt: decides and commits; is told whether what was read before turned out stale, to read it afresh.
+
+    Raises:
+        UnavailableError: `ledger_unavailable`, where the caller's state keeps changing. What `attempt` raises goes on.
+    """
+    for number in range(_CLAIMS + 1):
+        try:
+            return await attempt(number > 0)
+        except ClaimFailed:
+            continue
+    message = "the caller's state keeps changing; try again"
+    raise UnavailableError(message, code="ledger_unavailable")
+
+
 class Callers:
     """Resolves callers. Rows are cached, since the unit of each request claims that they still hold."""
 
@@ -65,6 +87,7 @@ class Callers:
         self._audience = audience
         self._agents: _Bounded[str, tuple[Agent, Credential]] = _Bounded(_CACHED)
         self._negotiations: _Bounded[str, Negotiation] = _Bounded(_CACHED)
+        self._tokens: _Bounded[str, str] = _Bounded(_CACHED)
 
     async def resolve(self, presented: Presented, *, fresh: bool = False) -> Caller:
         """Return the caller of a request.
@@ -77,18 +100,16 @@ class Callers:
             RequestError: `credentials_invalid`, `negotiation_expired`.
             UnavailableError: the store cannot be read.
         """
-        identity = await self.identify(presented.credential, fresh=fresh) if presented.credential else NOBODY
+        identity = await self._identity(presented.credential, fresh=fresh) if presented.credential else NOBODY
         if not presented.negotiation:
             return Caller(identity=identity)
-        negotiation = await self._negotiation(self._verified_claims(presented.negotiation), fresh=fresh)
+        negotiation = await self._negotiation(self._negotiation_id(presented.negotiation), fresh=fresh)
         self._check_holder(negotiation, identity)
         if not identity.credential_id:
-            identity = Identity(
-                kind="anonymous", subject=negotiation.subject, verified=False, max_level=DEFAULT_ANONYMOUS_CAP
-            )
+            identity = replace(NOBODY, subject=negotiation.subject)
         return Caller(identity=identity, negotiation=negotiation)
 
-    async def identify(self, credential: str, *, fresh: bool = True) -> Identity:
+    async def _identity(self, credential: str, *, fresh: bool) -> Identity:
         """Return the identity that an API token proves.
 
         Raises:
@@ -107,7 +128,7 @@ class Callers:
         agent = rows[0]
         return Identity(
             kind="api_token",
-            subject=f"agent:{agent.agent_id}",
+            subject=agent.subject,
             verified=True,
             max_level=agent.max_level,
             credential_id=token.credential_id,
@@ -115,16 +136,25 @@ class Callers:
             operated_by=agent.operated_by,
         )
 
-    def _verified_claims(self, token: str) -> Mapping[str, Any]:
+    def _negotiation_id(self, token: str) -> str:
+        """Return the negotiation that a token of ours names; known tokens are kept by digest, never as they are."""
+        digest = sha256_hex(token.encode())
+        known = self._tokens.get(digest)
+        if known is None:
+            known = self._verified_id(token)
+            self._tokens.put(digest, known)
+        return known
+
+    def _verified_id(self, token: str) -> str:
         claims = self._signer.verify(token)
         if claims.get("iss") != self._audience or claims.get("aud") != self._audience:
             _refuse("the negotiation token was made for another site; declare here")
-        if not isinstance(claims.get("jti"), str):
+        negotiation_id = claims.get("jti")
+        if not isinstance(negotiation_id, str):
             _refuse("the negotiation token names no negotiation; declare again")
-        return claims
+        return negotiation_id
 
-    async def _negotiation(self, claims: Mapping[str, Any], *, fresh: bool) -> Negotiation:
-        negotiation_id: str = claims["jti"]
+    async def _negotiation(self, negotiation_id: str, *, fresh: bool) -> Negotiation:
         found = None if fresh else self._negotiations.get(negotiation_id)
         if found is None:
             found = await self._store.read(lambda reader: reader.negotiations.get(negotiation_id))

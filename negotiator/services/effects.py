@@ -16,6 +16,7 @@ from negotiator.model.records import Intent, KeyUse, Principal, Proposal, Propos
 from negotiator.ports import Tx
 from negotiator.services.callers import Caller
 from negotiator.services.keys import key_use, taken_code
+from negotiator.services.recording import claim_members
 
 __all__ = ["Begun", "Effect"]
 
@@ -61,23 +62,24 @@ class Effect:
         use = key_use(tx, self.request, self.caller, decision_id=self.decision_id, proposal_id=self.proposal_id)
         taken = tx.idempotency.take(use) if use else None
         if use and taken:
-            return self._again(tx, taken, taken_code(tx, taken, use))
+            return self._again(tx, taken, use)
+        claims = claim_members(self.caller, use)
         if self.proposal_id:
             tx.proposals.add(self._proposal(tx))
             own = {"proposal_id": self.proposal_id, "state": ProposalState.PENDING.value}
-            tx.append(self._draft(EntryKind.PROPOSAL, own))
+            tx.append(self._draft(EntryKind.PROPOSAL, own | claims))
         else:
             tx.intents.open(self._intent(tx))
-            tx.append(self._draft(EntryKind.INTENT, {}))
+            tx.append(self._draft(EntryKind.INTENT, claims))
         return Begun(decision_id=self.decision_id, proposal_id=self.proposal_id)
 
-    def _again(self, tx: Tx, taken: KeyUse, code: str) -> Begun:
+    def _again(self, tx: Tx, taken: KeyUse, use: KeyUse) -> Begun:
+        code = taken_code(tx, taken, use)
+        again = {"first_decision_id": taken.decision_id, **claim_members(self.caller, use)}
         if taken.proposal_id and code != "idempotency_mismatch":
-            own = {"proposal_id": taken.proposal_id, "first_decision_id": taken.decision_id}
-            tx.append(self._draft(EntryKind.REPLAY, own))
+            tx.append(self._draft(EntryKind.REPLAY, again | {"proposal_id": taken.proposal_id}))
             return Begun(decision_id=self.decision_id, proposal_id=taken.proposal_id)
-        own = {"decision": "deny", "code": code, "first_decision_id": taken.decision_id}
-        tx.append(self._draft(EntryKind.DECISION, own))
+        tx.append(self._draft(EntryKind.DECISION, again | {"decision": "deny", "code": code}))
         return Begun(decision_id=self.decision_id, refused=code)
 
     def _draft(self, kind: EntryKind, own: Mapping[str, EntryValue]) -> EntryDraft:

@@ -10,10 +10,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields
 from typing import assert_never
 
-from negotiator.errors import ClaimFailed, RequestError, UnavailableError
+from negotiator.errors import RequestError
 from negotiator.model.decisions import Decision, Query
 from negotiator.model.entries import EntryDraft, EntryKind, EntryValue
 from negotiator.model.facts import ANONYMOUS, DeclaredFacts, RequestFacts
@@ -22,15 +21,20 @@ from negotiator.model.levels import Level
 from negotiator.model.records import Principal
 from negotiator.policy import Engine, settle
 from negotiator.ports import Clock, Ids, Lane, Store, Tx
-from negotiator.services.callers import NOBODY, Caller, Callers
+from negotiator.services.callers import NOBODY, Caller, Callers, until_claimed
 from negotiator.services.effects import Effect
 from negotiator.services.keys import has_key
-from negotiator.services.recording import decision_members, outcome_draft, request_members, undecided_members
+from negotiator.services.recording import (
+    claim_members,
+    decision_members,
+    outcome_draft,
+    request_members,
+    undecided_members,
+)
 from negotiator.services.refusals import declaration_obligation, from_decision
 
 __all__ = ["Enforcement"]
 
-_CLAIMS = 2
 _DECLARE_AGAIN = frozenset({"declaration_required", "negotiation_expired"})
 _KEY_DETAILS: Mapping[str, str] = {
     "idempotency_mismatch": "this idempotency key was used for another request; take a new key for a new request",
@@ -58,29 +62,15 @@ class Enforcement:
         Raises:
             UnavailableError: it could not be recorded, or facts kept changing; the site must not be called.
         """
-        for attempt in range(_CLAIMS + 1):
-            try:
-                return await self._decide_once(request, fresh=attempt > 0)
-            except ClaimFailed:
-                continue
-        message = "the caller's state keeps changing; try again"
-        raise UnavailableError(message, code="ledger_unavailable")
+        return await until_claimed(lambda fresh: self._decide_once(request, fresh=fresh))
 
     async def refuse(self, request: GovernedRequest, *, code: str, detail: str) -> Verdict:
-        """Record a refusal that was made before the policies were asked, and return it."""
-        policy = "unmatched" if code == "route_not_governed" else ""
-        principal = {"type": "Unknown", "id": request.caller_class}
-        members = undecided_members(request, effect="deny", code=code, principal=principal, policy=policy)
-        decision_id = await self._record(request, members, Caller(identity=NOBODY))
-        obligations = (declaration_obligation(self._prefix),) if code in _DECLARE_AGAIN else ()
-        refusal = Refusal(
-            code=code,
-            detail=detail,
-            decision_id=decision_id,
-            obligations=obligations,
-            next_action=obligations[0].remedy if obligations else "",
-        )
-        return Verdict(kind="refuse", decision_id=decision_id, refusal=refusal)
+        """Record a refusal that was made before the policies were asked and the caller was known, and return it.
+
+        Raises:
+            UnavailableError: it could not be recorded.
+        """
+        return await self._refused(request, None, code=code, detail=detail)
 
     async def finish(self, verdict: Verdict, outcome: Outcome) -> None:
         """Write the outcome of an effect and close its intent.
@@ -99,7 +89,7 @@ class Enforcement:
         try:
             caller = await self._callers.resolve(request.presented, fresh=fresh)
         except RequestError as error:
-            return await self.refuse(request, code=error.code, detail=error.message)
+            return await self._refused(request, None, code=error.code, detail=error.message)
         if caller.negotiation is None:
             return await self._undeclared(request, caller)
         return await self._governed(request, caller)
@@ -114,19 +104,36 @@ class Enforcement:
                 return await self._undecided(request, caller, policy="undeclared-human")
             case "deny" | "human_only":
                 detail = "this needs a capability declaration first"
-                return await self.refuse(request, code="declaration_required", detail=detail)
+                return await self._refused(request, caller, code="declaration_required", detail=detail)
             case _:
                 assert_never(request.rule.undeclared)
 
     async def _undecided(self, request: GovernedRequest, caller: Caller, *, policy: str) -> Verdict:
         """Let the site have a request that no policy was asked about, and record that it was so."""
-        human = request.caller_class == "human"
-        principal = (
-            Principal(type="Human", id=request.person) if human else Principal(type="Agent", id=caller.identity.subject)
-        )
-        shown = principal.as_json()
-        members = undecided_members(request, effect="allow", code="allowed", principal=shown, policy=policy)
+        principal = _principal(request, caller)
+        members = undecided_members(request, effect="allow", code="allowed", principal=principal, policy=policy)
         return await self._proceed(request, members, caller, principal=principal, level=None)
+
+    async def _refused(self, request: GovernedRequest, caller: Caller | None, *, code: str, detail: str) -> Verdict:
+        """Record and return a refusal that no policy was asked about; `caller` is None where nobody knows who it is."""
+        obligations = (declaration_obligation(self._prefix),) if code in _DECLARE_AGAIN else ()
+        members = undecided_members(
+            request,
+            effect="deny",
+            code=code,
+            principal=_principal(request, caller) if caller else None,
+            policy="unmatched" if code == "route_not_governed" else "",
+            obligations=obligations,
+        )
+        decision_id = await self._record(request, members, caller or Caller(identity=NOBODY))
+        refusal = Refusal(
+            code=code,
+            detail=detail,
+            decision_id=decision_id,
+            obligations=obligations,
+            next_action=obligations[0].remedy if obligations else "",
+        )
+        return Verdict(kind="refuse", decision_id=decision_id, refusal=refusal)
 
     async def _governed(self, request: GovernedRequest, caller: Caller) -> Verdict:
         engine = self._engine()
@@ -159,7 +166,7 @@ class Enforcement:
             principal=principal,
             decision_id=self._ids.new(),
             members={**members, **request_members(request)},
-            proposal_id=self._ids.new() if level is not None and _is_held(request) else "",
+            proposal_id=self._ids.new() if level is not None and request.rule.holds else "",
         )
         begun = await self._store.transact(effect.begin)
         if begun.refused:
@@ -173,21 +180,22 @@ class Enforcement:
             effect=True,
             principal=effect.principal,
             action=request.rule.action,
+            trace_id=request.presented.trace_id,
         )
 
     def _query(self, request: GovernedRequest, caller: Caller) -> Query:
         negotiation = caller.negotiation
         expires_at = request.presented.expires_at
-        declared = negotiation.declared if negotiation else DeclaredFacts()
+        declaration = negotiation.declared if negotiation else DeclaredFacts()
         facts = RequestFacts(
-            **{f.name: getattr(declared, f.name) for f in fields(DeclaredFacts)},
+            **declaration.declared(),
             method=request.method,
             route=request.rule.label,
             has_idempotency_key=has_key(request, caller),
             has_correlation=bool(request.presented.correlation),
             has_expiry=expires_at is not None,
             is_expired=expires_at is not None and expires_at <= self._clock.now(),
-            via_proposal=_is_held(request),
+            via_proposal=request.rule.holds,
         )
         return Query(
             principal=negotiation.principal if negotiation else ANONYMOUS,
@@ -210,7 +218,7 @@ class Enforcement:
     async def _record(self, request: GovernedRequest, members: Mapping[str, EntryValue], caller: Caller) -> str:
         """Commit one decision together with the caller's claims; return its id."""
         decision_id = self._ids.new()
-        own = {**members, **request_members(request), "decision_id": decision_id}
+        own = {**members, **request_members(request), **claim_members(caller), "decision_id": decision_id}
 
         def unit(tx: Tx) -> None:
             caller.claim(tx)
@@ -220,9 +228,11 @@ class Enforcement:
         return decision_id
 
 
-def _is_held(request: GovernedRequest) -> bool:
-    """Whether we hold the request as a proposal instead of handing it to the site."""
-    return request.rule.action == "write_memory"
+def _principal(request: GovernedRequest, caller: Caller) -> Principal:
+    """Return whom a request that no policy was asked about is put down to."""
+    if request.caller_class == "human":
+        return Principal(type="Human", id=request.person)
+    return Principal(type="Agent", id=caller.identity.subject)
 
 
 def _key_refused(code: str, decision_id: str, level: Level | None) -> Verdict:

@@ -1,6 +1,7 @@
 """Declarations become negotiations: decode, check, admit, work out the matrix, record, answer.
 
 - Whatever the answer is, it was recorded first, also where the body could not be read; only what is over budget is not.
+- Credentials come before the body: a bad one is refused whatever was sent with it.
 - An identical declaration under the same credential and the same policies gives the stored answer again.
 - A valid `UAIX-Negotiation` renews: same subject, a new negotiation, and the old one ends in the same transaction.
 - The token is not stored: it is signed again from the stored negotiation, and EdDSA gives the same bytes.
@@ -13,15 +14,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, NoReturn
 
-from negotiator.errors import ClaimFailed, RequestError, UnavailableError, quoted
-from negotiator.messages import Catalog, Validator, decode_message
+from negotiator.errors import RequestError
+from negotiator.messages import Catalog, Validator, decode_message, require_profile
 from negotiator.messages.facts import declaration_of
+from negotiator.messages.refusals import finding_of
 from negotiator.model.entries import EntryDraft, EntryKind, EntryPosition, EntryValue
-from negotiator.model.findings import Finding, Severity
+from negotiator.model.findings import Finding
 from negotiator.model.governed import Declared, Presented, Refusal
 from negotiator.model.levels import CAPABILITY_PROFILES
-from negotiator.model.messages import Declaration, Message
-from negotiator.model.records import Negotiation
+from negotiator.model.messages import Declaration
+from negotiator.model.records import Negotiation, Principal
 from negotiator.policy import Engine, Target
 from negotiator.ports import Clock, Ids, Lane, Signer, Store, Tx
 from negotiator.services.answers import (
@@ -29,16 +31,15 @@ from negotiator.services.answers import (
     negotiation_body,
     negotiation_message,
     negotiation_summary,
-    validation_report,
 )
 from negotiator.services.assessment import Assessment, assess, has_errors, principal_of
 from negotiator.services.budgets import Budgets
-from negotiator.services.callers import NOBODY, Caller, Callers
+from negotiator.services.callers import NOBODY, Caller, Callers, until_claimed
+from negotiator.services.recording import claim_members, presented_members
 from negotiator.services.refusals import from_admission
+from negotiator.services.validation import Validation
 
 __all__ = ["NegotiationTerms", "Negotiations"]
-
-_CLAIMS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +91,7 @@ class Negotiations:
         self._engine = engine
         self._catalog = catalog
         self._validator = Validator(catalog)
+        self._validation = Validation(catalog, max_message_bytes=terms.max_message_bytes)
         self._clock = clock
         self._ids = ids
         self._budgets = budgets
@@ -110,9 +112,9 @@ class Negotiations:
         """
         self._budgets.spend(source)
         try:
-            return await self._create(data, presented, strict=strict)
+            return await until_claimed(lambda _fresh: self._create(data, presented, strict=strict))
         except RequestError as error:
-            return await self._refused(error)
+            return await self._refused(error, presented, None)
 
     async def refuse(self, error: RequestError, *, source: str) -> Declared:
         """Record a declaration that could not even be received, and return its refusal.
@@ -126,13 +128,14 @@ class Negotiations:
             UnavailableError: it could not be recorded.
         """
         self._budgets.spend(source)
-        return await self._refused(error)
+        return await self._refused(error, Presented(), None)
 
     async def get(self, negotiation_id: str, presented: Presented) -> Mapping[str, Any]:
         """Return the stored answer without its token.
 
         Raises:
-            RequestError: `not_found`, also where it belongs to somebody else; `credentials_invalid`.
+            RequestError: `not_found`, also where it belongs to somebody else; `credentials_invalid`,
+                `negotiation_expired`.
         """
         return negotiation_message(await self._own(negotiation_id, presented), token="")
 
@@ -140,7 +143,7 @@ class Negotiations:
         """End a negotiation: from this commit on its token opens nothing.
 
         Raises:
-            RequestError: `not_found`; `credentials_invalid`.
+            RequestError: `not_found`; `credentials_invalid`, `negotiation_expired`.
             UnavailableError: it could not be recorded.
         """
         negotiation = await self._own(negotiation_id, presented)
@@ -148,8 +151,9 @@ class Negotiations:
             "decision_id": self._ids.new(),
             "decision": "allow",
             "code": "negotiation_ended",
-            "principal": {"type": "Agent", "id": negotiation.subject},
+            "principal": Principal(type="Agent", id=negotiation.subject).as_json(),
             "negotiation_id": negotiation_id,
+            **presented_members(presented),
         }
 
         def unit(tx: Tx) -> None:
@@ -187,30 +191,7 @@ class Negotiations:
             OverBudgetError: `over_budget`.
         """
         self._budgets.spend(source)
-        try:
-            message = self._decode(data)
-        except RequestError as error:
-            if error.code == "body_too_large":
-                raise
-            return validation_report(None, [_finding_of(error)])
-        findings = self._findings(message, strict=strict)
-        if profile and message.profile != profile:
-            findings.append(_finding_of(_wrong_profile(message.profile, profile)))
-        return validation_report(message, findings)
-
-    def _decode(self, data: bytes) -> Message:
-        return decode_message(data, self._catalog, max_bytes=self._terms.max_message_bytes)
-
-    def _findings(self, message: Message, *, strict: bool) -> list[Finding]:
-        """Return what schema, scan and, for capability messages of sound shape, the policies say."""
-        findings = self._validator.check_message(message, strict=strict)
-        if message.profile not in CAPABILITY_PROFILES or has_errors(findings):
-            return findings
-        assessment = self._assess(self._declaration(message), findings, Caller(identity=NOBODY), strict=strict)
-        return [finding for finding in assessment.findings if finding.code != "level_capped"]
-
-    def _declaration(self, message: Message) -> Declaration:
-        return declaration_of(message, now=self._clock.now())
+        return self._validation.report(data, self._engine(), now=self._clock.now(), strict=strict, profile=profile)
 
     def _assess(
         self, declaration: Declaration, findings: Sequence[Finding], caller: Caller, *, strict: bool
@@ -225,23 +206,27 @@ class Negotiations:
         )
 
     async def _create(self, data: bytes, presented: Presented, *, strict: bool) -> Declared:
-        message = self._decode(data)
-        if message.profile not in CAPABILITY_PROFILES:
-            raise _wrong_profile(message.profile, "uai.capability.profile.v1")
+        caller = await self._callers.resolve(presented, fresh=True)
+        try:
+            declaration, findings = self._read(data, strict=strict)
+        except RequestError as error:
+            return await self._refused(error, presented, caller)
+        if existing := await self._identical(declaration, caller, strict=strict):
+            return self._answer(existing, kind="existing")
+        return await self._negotiate(declaration, findings, caller, presented, strict=strict)
+
+    def _read(self, data: bytes, *, strict: bool) -> tuple[Declaration, list[Finding]]:
+        """Return what a capability message declares, and what there is to say of its form.
+
+        Raises:
+            RequestError: it is none, or it does not conform.
+        """
+        message = decode_message(data, self._catalog, max_bytes=self._terms.max_message_bytes)
+        require_profile(message, CAPABILITY_PROFILES)
         findings = self._validator.check_message(message, strict=strict)
         if has_errors(findings):
             raise _InvalidError(findings)
-        declaration = self._declaration(message)
-        for attempt in range(_CLAIMS + 1):
-            caller = await self._callers.resolve(presented, fresh=attempt > 0)
-            if existing := await self._identical(declaration, caller, strict=strict):
-                return self._answer(existing, kind="existing")
-            try:
-                return await self._negotiate(declaration, findings, caller, strict=strict)
-            except ClaimFailed:
-                continue
-        text = "the caller's state keeps changing; try again"
-        raise UnavailableError(text, code="ledger_unavailable")
+        return declaration_of(message, now=self._clock.now()), findings
 
     async def _identical(self, declaration: Declaration, caller: Caller, *, strict: bool) -> Negotiation | None:
         """Return the stored negotiation that answers this declaration, if it may be given again."""
@@ -259,15 +244,26 @@ class Negotiations:
         return found if found.principal == principal_of(declaration, caller.identity) else None
 
     async def _negotiate(
-        self, declaration: Declaration, findings: Sequence[Finding], caller: Caller, *, strict: bool
+        self,
+        declaration: Declaration,
+        findings: Sequence[Finding],
+        caller: Caller,
+        presented: Presented,
+        *,
+        strict: bool,
     ) -> Declared:
         negotiation_id, decision_id = self._ids.new(), self._ids.new()
         named = _named(caller, negotiation_id)
         assessment = self._assess(declaration, findings, named, strict=strict)
+        members = {
+            **assessment.entry_members(),
+            **presented_members(presented),
+            **claim_members(caller),
+            "decision_id": decision_id,
+        }
         if assessment.matrix is None:
-            return await self._not_admitted(assessment, caller, decision_id)
-        own: dict[str, EntryValue] = {"decision_id": decision_id, "negotiation_id": negotiation_id}
-        draft = EntryDraft(kind=EntryKind.DECLARE, members={**assessment.entry_members(), **own})
+            return await self._not_admitted(assessment, caller, members, decision_id=decision_id)
+        draft = EntryDraft(kind=EntryKind.DECLARE, members={**members, "negotiation_id": negotiation_id})
 
         def unit(tx: Tx) -> Negotiation:
             caller.claim(tx)
@@ -342,7 +338,9 @@ class Negotiations:
             claims["cnf"] = {"kid": negotiation.credential_id}
         return claims
 
-    async def _not_admitted(self, assessment: Assessment, caller: Caller, decision_id: str) -> Declared:
+    async def _not_admitted(
+        self, assessment: Assessment, caller: Caller, members: Mapping[str, EntryValue], *, decision_id: str
+    ) -> Declared:
         public = None if caller.identity.verified else assessment.engine.bundle.public_ids
         refusal = from_admission(
             assessment.admission,
@@ -352,12 +350,11 @@ class Negotiations:
             fallback=assessment.declaration.fallback,
             safe_default=assessment.declaration.safe_default,
         )
-        own: dict[str, EntryValue] = {"decision_id": decision_id, "decision": "deny", "code": refusal.code}
-        await self._record_refusal({**assessment.entry_members(), **own}, caller)
+        await self._record_refusal({**members, "decision": "deny", "code": refusal.code}, caller)
         return Declared(kind="refused", decision_id=decision_id, refusal=refusal)
 
-    async def _refused(self, error: RequestError) -> Declared:
-        """Record a declaration that could not be used, or whose credential is bad."""
+    async def _refused(self, error: RequestError, presented: Presented, caller: Caller | None) -> Declared:
+        """Record a declaration that could not be used, or whose credential is bad: then `caller` is None."""
         decision_id = self._ids.new()
         findings = error.findings if isinstance(error, _InvalidError) else ()
         members: dict[str, EntryValue] = {
@@ -366,13 +363,17 @@ class Negotiations:
             "code": error.code,
             "action": "declare",
             "findings": sorted({finding.code for finding in findings}),
+            **presented_members(presented),
         }
-        await self._record_refusal(members, Caller(identity=NOBODY))
+        if caller is not None:
+            principal = Principal(type="Agent", id=caller.identity.subject)
+            members |= {"principal": principal.as_json(), **claim_members(caller)}
+        await self._record_refusal(members, caller or Caller(identity=NOBODY))
         refusal = Refusal(
             code=error.code,
             detail=error.message,
             decision_id=decision_id,
-            findings=findings or ((_finding_of(error),) if error.pointer is not None else ()),
+            findings=findings or ((finding_of(error),) if error.pointer is not None else ()),
         )
         return Declared(kind="refused", decision_id=decision_id, refusal=refusal)
 
@@ -396,22 +397,6 @@ def _named(caller: Caller, negotiation_id: str) -> Caller:
     if caller.identity != NOBODY:
         return caller
     return replace(caller, identity=replace(NOBODY, subject=f"anon:{negotiation_id}"))
-
-
-def _wrong_profile(found: str, expected: str) -> RequestError:
-    message = f"the profile is {quoted(found)}, and {expected} is expected here"
-    return RequestError(message, code="unknown_profile", pointer="/profile")
-
-
-def _finding_of(error: RequestError) -> Finding:
-    return Finding(
-        code=error.code,
-        severity=Severity.ERROR,
-        pointer=error.pointer or "",
-        message=error.message,
-        remedy="send a message of this profile's shape; examples are published beside the schemas",
-        source="codec",
-    )
 
 
 def _not_found() -> NoReturn:

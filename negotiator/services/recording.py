@@ -1,20 +1,31 @@
 """How decisions become ledger entries: the members of each kind, in one place.
 
 An entry holds everything that the decision depended on and nothing that a body said: facts, not contents.
-Facts that have their zero value are left out (`model.facts.nonzero`).
+Facts that have their zero value are left out (`model.facts.nonzero`). The member `claims` names what the transaction
+made true beside the facts: ids and digests, never the token or the key itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 from negotiator.model.decisions import Decision, Query
 from negotiator.model.entries import EntryDraft, EntryKind, EntryValue
 from negotiator.model.facts import ResourceFacts, nonzero
-from negotiator.model.governed import GovernedRequest, Outcome, Verdict
+from negotiator.model.governed import GovernedRequest, Outcome, Presented, Verdict
 from negotiator.model.levels import Level
+from negotiator.model.obligations import Obligation
+from negotiator.model.records import KeyUse, Principal
+from negotiator.services.callers import Caller
 
-__all__ = ["decision_members", "outcome_draft", "request_members", "undecided_members"]
+__all__ = [
+    "claim_members",
+    "decision_members",
+    "outcome_draft",
+    "presented_members",
+    "request_members",
+    "undecided_members",
+]
 
 
 def decision_members(query: Query, decision: Decision, *, engine: str) -> dict[str, EntryValue]:
@@ -50,18 +61,28 @@ def decision_members(query: Query, decision: Decision, *, engine: str) -> dict[s
 
 
 def undecided_members(
-    request: GovernedRequest, *, effect: str, code: str, principal: Mapping[str, str], policy: str
+    request: GovernedRequest,
+    *,
+    effect: str,
+    code: str,
+    principal: Principal | None,
+    policy: str,
+    obligations: Sequence[Obligation] = (),
 ) -> dict[str, EntryValue]:
-    """Return the members of an answer that was given without asking Cedar, and by which rule."""
-    return {
+    """Return the members of an answer that was given without asking Cedar, and by which rule.
+
+    `principal` is None where nobody knows who it is; `policy` names the rule, and is empty where the request's form was
+    at fault.
+    """
+    members: dict[str, EntryValue] = {
         "decision": effect,
         "code": code,
-        "principal": dict(principal),
         "action": request.rule.action,
         "resource": _resource(request.rule.resource),
         "policies": [policy] if policy else [],
-        "obligations": [],
+        "obligations": [obligation.id for obligation in obligations],
     }
+    return members | {"principal": principal.as_json()} if principal else members
 
 
 def request_members(request: GovernedRequest) -> dict[str, EntryValue]:
@@ -76,12 +97,24 @@ def request_members(request: GovernedRequest) -> dict[str, EntryValue]:
         described |= {"body_sha256": request.body_sha256, "body_bytes": request.body_bytes}
     if request.content_type:
         described["content_type"] = request.content_type[:256]
-    members: dict[str, EntryValue] = {"request": described}
-    if request.presented.trace_id:
-        members["trace_id"] = request.presented.trace_id
-    if request.presented.correlation:
-        members["correlation_id"] = request.presented.correlation
-    return members
+    return {"request": described, **presented_members(request.presented)}
+
+
+def presented_members(presented: Presented) -> dict[str, EntryValue]:
+    """Return what ties an entry to other records of the caller: its trace and its correlation id."""
+    ties = {"trace_id": presented.trace_id, "correlation_id": presented.correlation}
+    return {name: value for name, value in ties.items() if value}
+
+
+def claim_members(caller: Caller, use: KeyUse | None = None) -> dict[str, EntryValue]:
+    """Return the member `claims`: the negotiation, the credential and the idempotency key that were relied on."""
+    relied_on = {
+        "negotiation_id": caller.negotiation.negotiation_id if caller.negotiation else "",
+        "credential_id": caller.identity.credential_id,
+        "key_sha256": use.key_sha256 if use else "",
+    }
+    claims: dict[str, EntryValue] = {name: value for name, value in relied_on.items() if value}
+    return {"claims": claims} if claims else {}
 
 
 def outcome_draft(verdict: Verdict, outcome: Outcome, *, late: bool) -> EntryDraft:
@@ -96,6 +129,8 @@ def outcome_draft(verdict: Verdict, outcome: Outcome, *, late: bool) -> EntryDra
     }
     if verdict.principal:
         members["principal"] = verdict.principal.as_json()
+    if verdict.trace_id:
+        members["trace_id"] = verdict.trace_id
     if late:
         members["late"] = True
     return EntryDraft(kind=EntryKind.OUTCOME, members=members)

@@ -5,7 +5,7 @@
 SQL exists only in this package.
 """
 
-from negotiator.store.engine import database_directory
+from negotiator.store.engine import database_directory, database_file
 from negotiator.store.environment import PolicyFolder, RandomIds, SystemClock
 from negotiator.store.keys import FileSigner, PepperVerifiers
 from negotiator.store.schema import migrate
@@ -19,6 +19,7 @@ __all__ = [
     "SqlStore",
     "SystemClock",
     "database_directory",
+    "database_file",
     "migrate",
     "open_store",
 ]

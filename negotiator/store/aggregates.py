@@ -10,9 +10,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
 
-from negotiator.ledger import format_time
 from negotiator.model.levels import Level
 from negotiator.model.records import Agent, Credential, Intent, KeyUse, Negotiation, OutcomeEnd, Proposal
+from negotiator.model.times import format_time
 from negotiator.store import statements
 from negotiator.store.hot import Row, Sql
 from negotiator.store.rows import AGENT, CREDENTIAL, INTENT, KEY_USE, NEGOTIATION, PROPOSAL, RowShape

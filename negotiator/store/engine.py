@@ -38,6 +38,7 @@ from negotiator.errors import ConfigError
 __all__ = [
     "BEGIN_WRITING",
     "READER_CONNECTIONS",
+    "database_file",
     "database_url",
     "hold_memory",
     "reading_engine",
@@ -97,10 +98,20 @@ def database_directory(url: str | URL) -> Path | None:
     Raises:
         ConfigError: `database_url_invalid`.
     """
+    file = database_file(url)
+    return None if file is None else file.parent
+
+
+def database_file(url: str | URL) -> Path | None:
+    """Return the database's file; None for one in memory.
+
+    Raises:
+        ConfigError: `database_url_invalid`.
+    """
     parsed = _parsed(url) if isinstance(url, str) else url
     if parsed.database in _IN_MEMORY or "vfs" in parsed.query:
         return None
-    return Path(str(parsed.database).removeprefix("file:")).parent
+    return Path(str(parsed.database).removeprefix("file:"))
 
 
 def _check_directory(url: URL) -> None:

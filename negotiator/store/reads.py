@@ -44,7 +44,7 @@ class LedgerRows:
         for first in range(start, end, _LINES_AT_ONCE):
             last = min(first + _LINES_AT_ONCE, end)
             rows = self._sql.rows(statements.ENTRY_LINES, of_project=self._project, start=first, stop=last)
-            yield from (bytes(line) for (line,) in rows)
+            yield from (_octets(line) for (line,) in rows)
 
     def leaf_hash(self, index: int) -> str | None:
         """Return the stored leaf hash of an entry."""
@@ -54,6 +54,11 @@ class LedgerRows:
     def _end(self) -> int:
         last = self._sql.rows(statements.LAST_INDEX, of_project=self._project)[0][0]
         return 0 if last is None else int(last) + 1
+
+
+def _octets(line: object) -> bytes:
+    """Return a stored line as bytes, also where somebody has stored something else in its place."""
+    return line if isinstance(line, bytes) else str(line).encode()
 
 
 class StoreReader:

@@ -14,16 +14,16 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 import orjson
 from sqlalchemy import String, Table
 
 from negotiator.errors import RequestError, quoted
-from negotiator.ledger import format_time, parse_time
 from negotiator.model.facts import AgentFacts, DeclaredFacts
 from negotiator.model.levels import Level
 from negotiator.model.records import Agent, Credential, Intent, KeyUse, Negotiation, OutcomeEnd, Proposal, ProposalState
+from negotiator.model.times import format_time, parse_time
 from negotiator.store import tables
 
 __all__ = [
@@ -35,7 +35,6 @@ __all__ = [
     "PROPOSAL",
     "RowShape",
     "bounded",
-    "optional_time_text",
 ]
 
 T = TypeVar("T")
@@ -105,16 +104,18 @@ def bounded(table: Table, row: dict[str, Any]) -> dict[str, Any]:
         text = row.get(name)
         if text is None:
             continue
-        if (characters is not None and len(text) > characters) or _UNSTORABLE.search(text):
-            message = (
-                f"the {name} {quoted(text)} cannot be stored; send at most {characters} characters, "
-                "without NUL and lone surrogates"
-            )
-            raise RequestError(message, code="text_not_storable")
+        if characters is not None and len(text) > characters:
+            _refuse(f"the {name} {quoted(text)} has {len(text)} characters; send at most {characters}")
+        if _UNSTORABLE.search(text):
+            _refuse(f"the {name} {quoted(text)} holds NUL or a lone surrogate; leave it out")
     return row
 
 
-def optional_time_text(moment: datetime | None) -> str | None:
+def _refuse(message: str) -> NoReturn:
+    raise RequestError(message, code="text_not_storable")
+
+
+def _optional_time_text(moment: datetime | None) -> str | None:
     """Return the column of a time that may be absent."""
     return None if moment is None else format_time(moment)
 
@@ -151,7 +152,7 @@ def _principal(text: str) -> AgentFacts:
 
 
 _TIME = Codec(format_time, parse_time)
-_MAYBE_TIME = Codec(optional_time_text, _optional_time)
+_MAYBE_TIME = Codec(_optional_time_text, _optional_time)
 _LEVEL = Codec(int, Level)
 _JSON = Codec(_json_text, orjson.loads)
 

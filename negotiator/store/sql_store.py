@@ -21,7 +21,8 @@ from sqlalchemy import URL, Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from negotiator.errors import ConfigError, UnavailableError, quoted
-from negotiator.ledger import format_time, genesis
+from negotiator.ledger import genesis
+from negotiator.model.times import format_time
 from negotiator.ports import Clock, Ids, Lane, Reader, Tx
 from negotiator.store import statements
 from negotiator.store.engine import database_url, hold_memory, reading_engine, writing_engine
@@ -161,7 +162,7 @@ class SqlStore:
         """Do the same in this thread."""
         here = self._here()
         if here.writer.stopped:
-            message = "the store has stopped"
+            message = "the store has stopped; start the server again"
             raise UnavailableError(message, code="store_unavailable")
         return read(here.readers, here.hot, self._project, query)
 

@@ -21,8 +21,9 @@ from typing import Any, TypeVar
 
 from sqlalchemy import PoolProxiedConnection
 
-from negotiator.ledger import ChainHead, PlacedEntry, format_time, genesis, parse_time
+from negotiator.ledger import ChainHead, PlacedEntry, genesis
 from negotiator.model.entries import EntryDraft, EntryPosition
+from negotiator.model.times import format_time, parse_time
 from negotiator.ports import Clock, Tx
 from negotiator.store import statements, tables
 from negotiator.store.aggregates import AgentRows, IdempotencyRows, IntentRows, NegotiationRows, ProposalRows

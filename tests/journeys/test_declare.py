@@ -285,6 +285,58 @@ async def test_no_credential_is_ever_silently_anonymous(tmp_path: Path) -> None:
                 assert (answer.status_code, answer.json()["code"]) == (401, "credentials_invalid")
 
 
+async def test_a_revoked_agent_is_not_given_its_stored_negotiation_again(tmp_path: Path) -> None:
+    with house(tmp_path) as built:
+        api_token = built.agent()
+        async with built.client() as client:
+            assert (
+                await client.post(NEGOTIATIONS, json=example(Level.L1), headers=bearer(api_token))
+            ).status_code == 201
+            built.negotiator.administration.revoke_agent("helper", actor="test")
+            answer = await client.post(NEGOTIATIONS, json=example(Level.L1), headers=bearer(api_token))
+        assert (answer.status_code, answer.json()["code"]) == (401, "credentials_invalid")
+        assert "token" not in answer.text
+
+
+async def test_a_bad_credential_is_refused_before_the_body_is_looked_at(tmp_path: Path) -> None:
+    headers = bearer("nonsense") | {"content-type": "application/json"}
+    with house(tmp_path) as built:
+        async with built.client() as client:
+            answer = await client.post(NEGOTIATIONS, content=b"{", headers=headers)
+        assert (answer.status_code, answer.json()["code"]) == (401, "credentials_invalid")
+        [entry] = built.entries("declare")
+        assert "principal" not in entry, "nobody knows who it was"
+
+
+@pytest.mark.parametrize("content", [b"{", None], ids=["malformed", "accepted"])
+async def test_an_entry_tells_who_declared_on_which_credential_and_in_which_trace(
+    tmp_path: Path, content: bytes | None
+) -> None:
+    trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+    ties = {"traceparent": f"00-{trace}-00f067aa0ba902b7-01", "uaix-correlation": "errand-7"}
+    body = orjson.dumps(example(Level.L1)) if content is None else content
+    with house(tmp_path) as built:
+        headers = bearer(built.agent()) | ties | {"content-type": "application/json"}
+        [agent] = built.negotiator.administration.agents()
+        async with built.client() as client:
+            await client.post(NEGOTIATIONS, content=body, headers=headers)
+        [entry] = built.entries("declare")
+    assert entry["principal"] == {"type": "Agent", "id": agent.subject}
+    assert (entry["trace_id"], entry["correlation_id"]) == (trace, "errand-7")
+    assert set(entry["claims"]) == {"credential_id"}
+
+
+async def test_the_entry_of_a_renewal_names_the_negotiation_that_it_ends(tmp_path: Path) -> None:
+    with house(tmp_path) as built:
+        async with built.client() as client:
+            token = await built.token(client, Level.L1)
+            renewed = await client.post(NEGOTIATIONS, json=example(Level.L1), headers={"uaix-negotiation": token})
+        assert renewed.status_code == 201
+        first, second = built.entries("declare")
+    assert second["claims"] == {"negotiation_id": first["negotiation_id"]}
+    assert second["negotiation_id"] == renewed.json()["body"]["negotiation_id"]
+
+
 async def test_the_no_op_form_has_exactly_two_members(tmp_path: Path) -> None:
     with house(tmp_path) as built:
         async with built.client() as client:

@@ -9,8 +9,11 @@ import httpx
 import orjson
 import pytest
 
+from negotiator.canonical import sha256_hex
+from negotiator.errors import IntegrityError
 from negotiator.ledger import verify_chain
 from negotiator.model.levels import Level
+from negotiator.services.audit import Audit
 from tests.support.house import PREFIX, House, house
 
 
@@ -76,6 +79,19 @@ async def test_without_a_declaration_a_write_is_refused_with_the_way_to_yes(tmp_
         assert built.entries()[0]["code"] == "declaration_required"
 
 
+async def test_an_identified_agent_that_did_not_declare_is_recorded_by_name(tmp_path: Path) -> None:
+    with house(tmp_path) as built:
+        api_token = built.agent()
+        [agent] = built.negotiator.administration.agents()
+        async with built.client() as client:
+            refused = problem(await client.post("/comments", content=b"hi", headers={"uaix-credential": api_token}))
+        entry = built.entries("decision")[0]
+        assert refused["code"] == entry["code"] == "declaration_required"
+        assert entry["principal"] == {"type": "Agent", "id": agent.subject}
+        assert entry["obligations"] == ["declaration"]
+        assert set(entry["claims"]) == {"credential_id"}
+
+
 async def test_an_l3_write_hears_everything_that_is_missing_at_once(tmp_path: Path) -> None:
     with house(tmp_path) as built:
         api_token = built.agent()
@@ -118,12 +134,16 @@ async def test_an_allowed_effect_leaves_intent_and_outcome(tmp_path: Path) -> No
         api_token = built.agent()
         async with built.client() as client:
             token = await built.token(client, Level.L2, api_token)
-            answer = await client.get("/screen", headers=as_agent(api_token, token))
+            trace = {"traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}
+            answer = await client.get("/screen", headers=as_agent(api_token, token) | trace)
         assert answer.status_code == 200
         intent, outcome = built.entries()[-2:]
+        assert intent["trace_id"] == outcome["trace_id"] == "4bf92f3577b34da6a3ce929d0e0e4736"
         assert (intent["kind"], outcome["kind"]) == ("intent", "outcome")
         assert intent["decision_id"] == outcome["decision_id"] == answer.headers["uaix-decision"]
         assert (outcome["end"], outcome["status"], outcome["bytes"]) == ("complete", 200, len("from the site"))
+        [declared] = built.entries("declare")
+        assert intent["claims"] == {"negotiation_id": declared["negotiation_id"]} | declared["claims"]
 
 
 async def test_a_memory_write_becomes_a_pending_proposal(tmp_path: Path) -> None:
@@ -147,6 +167,7 @@ async def test_a_memory_write_becomes_a_pending_proposal(tmp_path: Path) -> None
         assert [entry["kind"] for entry in built.entries()][-4:] == ["proposal", "replay", "decision", "identity"]
         [kept] = built.entries("proposal")
         assert kept["decision"] == "allow"
+        assert kept["claims"]["key_sha256"] == sha256_hex(b"k-1")
         assert "left" not in orjson.dumps(kept).decode()
 
 
@@ -315,6 +336,15 @@ async def test_every_answer_is_in_one_chain(tmp_path: Path) -> None:
         lines = list(built.negotiator.audit.tail(report.entries))
         assert report.entries == len(lines) == 5
         assert verify_chain(lines).last_hash == report.last_hash
+
+
+async def test_the_ledger_of_another_project_does_not_verify_as_ours(tmp_path: Path) -> None:
+    with house(tmp_path) as built:
+        built.agent()
+        foreign = Audit(store=built.negotiator.store, project="other")
+        with pytest.raises(IntegrityError) as caught:
+            foreign.verify()
+    assert caught.value.code == "chain_broken"
 
 
 async def _visit(built: House) -> None:

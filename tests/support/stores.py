@@ -103,7 +103,15 @@ def negotiation(negotiation_id: str = "n1", **changes: object) -> Negotiation:
 
 
 def intent(decision_id: str = "d1") -> Intent:
-    return Intent(decision_id=decision_id, owner="o1", lease_seq=0, principal_type="Agent", subject="agent:a1", action="post", opened_at=START)
+    return Intent(
+        decision_id=decision_id,
+        owner="o1",
+        lease_seq=0,
+        principal_type="Agent",
+        subject="agent:a1",
+        action="post",
+        opened_at=START,
+    )
 
 
 def key_use(decision_id: str = "d1", **changes: str) -> KeyUse:

@@ -67,6 +67,7 @@ def test_undeclared_has_the_safe_default_of_its_action(action: str, undeclared: 
         (9, 'match = "POST comments"', "routes[0].match: write METHOD /path"),
         (10, 'action = "psot"', "routes[0].action: input should be"),
         (11, "resource = 7", "routes[0].resource: input should be a valid string"),
+        (11, 'resource = "-_-"', "routes[0].resource: write a name with letters or digits"),
         (11, 'resource = "x"\nundeclard = "pass"', "routes[0].undeclard: unknown key; did you mean undeclared"),
         (1, 'prefix = "uaix"', "prefix: write a path"),
         (1, 'public_url = "http://example.org"', "public_url: use https"),
