@@ -33,10 +33,10 @@ class Decision:
     """The answer to a query, with its reasons.
 
     Attributes:
-        effect: `allow` or `deny`; anything that went wrong is a deny.
+        decision: `allow` or `deny`; anything that went wrong is a deny.
         code: `allowed`; `policy_error` where evaluation failed; else the code of the first missing obligation,
             or `refused` where nothing that the caller could bring would help.
-        policies: sorted ids of the policies that determined the effect; `no-permit` where none did.
+        policies: sorted ids of the policies that determined it; `no-permit` where none did.
         obligations: everything that is missing, at once, in the registry's order; empty when allowed or refused.
         reason: the title of the first policy that no obligation can satisfy; empty otherwise.
         fallback: what to do instead; from `@fallback`, else empty.
@@ -44,7 +44,7 @@ class Decision:
         bundle_digest: the bundle that decided.
     """
 
-    effect: Literal["allow", "deny"]
+    decision: Literal["allow", "deny"]
     code: str
     policies: tuple[str, ...]
     obligations: tuple[Obligation, ...] = ()
@@ -55,8 +55,8 @@ class Decision:
 
     @property
     def allowed(self) -> bool:
-        """Whether the effect is `allow`."""
-        return self.effect == "allow"
+        """Whether the decision is `allow`."""
+        return self.decision == "allow"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

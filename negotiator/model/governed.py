@@ -106,14 +106,14 @@ class Verdict:
         kind: `proceed` calls the site; `refuse` answers `refusal`; `hold` answers 202 with `proposal_id`.
         decision_id: for `UAIX-Decision`.
         level: the effective level, for `UAIX-Level`; None where no agent was decided on.
-        effect: an intent is open: `finish` must be called with its outcome before the last byte.
+        intent_open: `finish` must be called with its outcome before the last byte.
         principal, action, trace_id: of the intent, for the outcome's entry.
     """
 
     kind: Literal["proceed", "refuse", "hold"]
     decision_id: str
     level: Level | None = None
-    effect: bool = False
+    intent_open: bool = False
     principal: Principal | None = None
     action: str = ""
     trace_id: str = ""

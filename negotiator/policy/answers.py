@@ -57,7 +57,7 @@ class Answers:
 
 def _worded(bundle: Bundle, allowed: bool, reasons: tuple[str, ...]) -> Decision:  # noqa: FBT001 - a cache key
     if allowed:
-        return Decision(effect="allow", code="allowed", policies=reasons, bundle_digest=bundle.digest)
+        return Decision(decision="allow", code="allowed", policies=reasons, bundle_digest=bundle.digest)
     if not reasons or final(reasons, bundle):
         return refused(reasons, bundle)
     return conditional(reasons, bundle)
@@ -82,7 +82,7 @@ def refused(reasons: Sequence[str], bundle: Bundle) -> Decision:
     """Return the deny that nothing lifts; its reason is the title of the first policy that requires nothing."""
     decisive = final(reasons, bundle) or reasons
     return Decision(
-        effect="deny",
+        decision="deny",
         code="refused",
         policies=tuple(reasons) or (NO_PERMIT,),
         reason=bundle.policies[decisive[0]].title if decisive else "no policy permits this",
@@ -96,7 +96,7 @@ def conditional(reasons: Sequence[str], bundle: Bundle) -> Decision:
     missing = obligations(reasons, bundle.policies)
     kind = obligation_kind(missing[0].id)
     return Decision(
-        effect="deny",
+        decision="deny",
         code=kind.code if kind else "refused",
         policies=tuple(reasons),
         obligations=missing,
@@ -109,7 +109,7 @@ def _erred(errors: Iterable[str], bundle: Bundle) -> Decision:
     told = tuple(sorted(errors))
     named = {match[1] for error in told for match in _ERRED.finditer(error)}
     return Decision(
-        effect="deny",
+        decision="deny",
         code="policy_error",
         policies=tuple(sorted(named & bundle.policies.keys())) or (POLICY_ERROR,),
         reason="the policies could not be evaluated",

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 
 import cedarpy
@@ -34,7 +35,7 @@ _TOLD = 20
 _TOLD_CHARACTERS = 400
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Bundle:
     """A checked set of policies.
 
@@ -57,7 +58,7 @@ class Bundle:
         """Whether there is no policy at all: everything is denied then."""
         return not self.policies
 
-    @property
+    @cached_property
     def public_ids(self) -> frozenset[str]:
         """The policies that an unidentified caller may be told of by id."""
         return frozenset(name for name, policy in self.policies.items() if policy.note("public") == "true")

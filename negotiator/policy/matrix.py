@@ -14,13 +14,13 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
 from negotiator.model.actions import AGENT_ACTIONS, HUMAN_ONLY_ACTION
 from negotiator.model.decisions import Decision, Query
-from negotiator.model.facts import AgentFacts, DeclaredFacts, RequestFacts, ResourceFacts
+from negotiator.model.facts import AgentFacts, RequestFacts, ResourceFacts
 from negotiator.model.levels import Level
 from negotiator.model.obligations import Obligation
 from negotiator.model.routes import RouteRule
@@ -35,7 +35,6 @@ Status = Literal["allowed", "conditional", "refused"]
 HUMAN_ONLY = "human-only"
 
 _RANK: Mapping[Status, int] = {"allowed": 0, "conditional": 1, "refused": 2}
-_HELD_ACTION = "write_memory"
 _ACCEPTED = 202
 
 
@@ -135,7 +134,7 @@ def surface_of(rules: Iterable[RouteRule]) -> tuple[Target, ...]:
             resource=rule.resource,
             method=method,
             route=rule.path,
-            held=rule.action == _HELD_ACTION,
+            held=rule.holds,
         )
         for rule in rules
         for method in (sorted(rule.methods) or [""])
@@ -175,8 +174,7 @@ def _unrouted(action: str, engine: Engine) -> Target:
 
 
 def _query(principal: AgentFacts, level: Level, request: RequestFacts, target: Target) -> Query:
-    declared = {f.name: getattr(request, f.name) for f in fields(DeclaredFacts)}
-    own = RequestFacts(**declared, method=target.method, route=target.route, via_proposal=target.held)
+    own = RequestFacts(**request.declared(), method=target.method, route=target.route, via_proposal=target.held)
     return Query(principal=principal, level=level, action=target.action, resource=target.resource, request=own)
 
 

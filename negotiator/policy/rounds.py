@@ -16,12 +16,12 @@ Nothing here is a promise: what is assumed in a round is decided again when it i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from negotiator.model.decisions import Decision, Query
-from negotiator.model.facts import AgentFacts, DeclaredFacts, RequestFacts
+from negotiator.model.facts import AgentFacts, RequestFacts
 from negotiator.model.levels import Level
 from negotiator.model.obligations import obligation_kind
 from negotiator.policy.admission import level_of
@@ -67,9 +67,11 @@ class Settlement:
 
 def settle(engine: Engine, query: Query) -> Decision:
     """Return the answer to a governed request; a refusal lists everything that is missing at once."""
-    declared = {f.name: getattr(query.request, f.name) for f in fields(DeclaredFacts)}
-    posted = RequestFacts(**declared, **_POSTED)
-    [settlement] = settle_all(engine, [query], lambda principal: level_of(engine, principal, posted))
+
+    def relevel(principal: AgentFacts) -> Level | None:
+        return level_of(engine, principal, RequestFacts(**query.request.declared(), **_POSTED))
+
+    [settlement] = settle_all(engine, [query], relevel)
     return settlement.decision
 
 

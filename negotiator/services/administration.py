@@ -46,7 +46,7 @@ class Administration:
             name: lower-case letters, digits, `.`, `_`, `-`; at most 64; unique among agents that are not revoked.
             max_level: the highest level that its declarations may reach.
             operated_by: the person who runs it; that person does not approve what it asks for.
-            actor: who registers it, for the ledger.
+            actor: the user of this host who registers it, for the ledger.
 
         Raises:
             RequestError: `name_invalid`, `name_taken`.
@@ -99,7 +99,7 @@ def _entry(code: str, agent: Agent, actor: str, **members: EntryValue) -> EntryD
         "decision": "allow",
         "code": code,
         "principal": Principal(type="Agent", id=agent.subject).as_json(),
-        "actor": actor,
+        "actor": {"type": "Host", "id": actor},
         "name": agent.name,
     }
     return EntryDraft(kind=EntryKind.IDENTITY, members=own | members)

@@ -177,7 +177,7 @@ class Enforcement:
             kind="proceed",
             decision_id=begun.decision_id,
             level=level,
-            effect=True,
+            intent_open=True,
             principal=effect.principal,
             action=request.rule.action,
             trace_id=request.presented.trace_id,

@@ -166,8 +166,12 @@ class Negotiations:
         """Return the caller's own identity, live negotiations and scopes, and nobody else's.
 
         Raises:
-            RequestError: `credentials_invalid`, `negotiation_expired`.
+            RequestError: `declaration_required`, where nothing is presented; `credentials_invalid`,
+                `negotiation_expired`.
         """
+        if not (presented.credential or presented.negotiation):
+            message = "present a credential, or the token of a negotiation"
+            raise RequestError(message, code="declaration_required")
         identity = (await self._callers.resolve(presented, fresh=True)).identity
         now = self._clock.now()
         own = await self._store.read(lambda reader: reader.negotiations.of_subject(identity.subject, now))

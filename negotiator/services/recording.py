@@ -44,7 +44,7 @@ def decision_members(query: Query, decision: Decision, *, engine: str) -> dict[s
     if query.level is not None:
         facts["level"] = query.level.name
     members: dict[str, EntryValue] = {
-        "decision": decision.effect,
+        "decision": decision.decision,
         "code": decision.code,
         "principal": {"type": "Agent", "id": query.principal.subject},
         "action": query.action,

@@ -183,7 +183,7 @@ class SiteCalls:
 
     async def call(self, admitted: Admitted, enforcement: Enforcement, receive: Receive, send: Send) -> None:
         """Let the site answer; return or raise as it does."""
-        if admitted.verdict.effect:
+        if admitted.verdict.intent_open:
             await self._effect(admitted, enforcement, receive, send)
         else:
             await self._plain(admitted, receive, send)

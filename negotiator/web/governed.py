@@ -22,7 +22,6 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from negotiator.errors import NegotiatorError, RequestError
-from negotiator.model.actions import MEMORY_ACTIONS
 from negotiator.model.governed import CallerClass, GovernedRequest, Presented, Refusal, Verdict
 from negotiator.model.routes import RouteRule
 from negotiator.web.body import ClientLeft, WholeBody, read_whole, too_large
@@ -205,7 +204,7 @@ async def _read_body(rule: RouteRule, scope: Scope, receive: Receive) -> WholeBo
 
 def _is_kept(body: WholeBody, rule: RouteRule) -> bool:
     """Whether the bytes go with the request: small ones, and all of a proposal's."""
-    return body.in_memory or rule.action in MEMORY_ACTIONS
+    return body.in_memory or rule.holds
 
 
 def _request(

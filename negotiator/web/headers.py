@@ -13,7 +13,7 @@ It does not read values; `presented` does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from starlette.types import Message, Scope
@@ -53,8 +53,6 @@ VARY = (
     "Idempotency-Key",
 )
 """The request headers that a governed answer depends on."""
-
-RawHeaders = Iterable[tuple[bytes, bytes]]
 
 
 def header_lines(scope: Scope, name: bytes) -> list[bytes]:

@@ -81,6 +81,7 @@ _ROWS: tuple[tuple[str, int, str, str], ...] = (
     ("negotiation_expired", 401, "the negotiation has ended", _DECLARE),
     ("body_malformed", 400, "the body cannot be read", _MEND),
     ("header_malformed", 400, "a header cannot be used", _MEND),
+    ("text_not_storable", 400, "a text cannot be stored as it is", _MEND),
     ("query_malformed", 400, "the query cannot be used", _MEND),
     ("ambiguous_path", 400, "the path can be read in more than one way", "send the path in its plain form"),
     ("method_override", 400, "the method is overridden", "send the request with the method that you mean"),

@@ -90,5 +90,5 @@ async def test_a_change_between_decision_and_commit_is_seen(tmp_path: Path, chan
 async def test_the_same_request_passes_when_no_rival_interferes(tmp_path: Path) -> None:
     with house(tmp_path) as built:
         verdict, asked = await decide(built, tmp_path, "nothing happens")
-        assert (verdict.kind, verdict.effect, asked) == ("proceed", True, 1)
+        assert (verdict.kind, verdict.intent_open, asked) == ("proceed", True, 1)
         assert len(built.entries("intent")) == 1

@@ -17,7 +17,7 @@ PERMIT_ALL = '@id("all") permit (principal, action, resource);'
 def test_a_forbid_that_errs_denies_although_a_permit_matches() -> None:
     erring = '@id("erring") forbid (principal, action, resource) when { context.request.getTag("arg:amount") == "1" };'
     decision = Engine(unchecked(PERMIT_ALL + erring)).decide(ask())
-    assert (decision.effect, decision.code, decision.policies) == ("deny", "policy_error", ("erring",))
+    assert (decision.decision, decision.code, decision.policies) == ("deny", "policy_error", ("erring",))
     assert "getTag" in decision.errors[0] or "tag" in decision.errors[0]
 
 
@@ -32,7 +32,7 @@ def test_an_erring_answer_is_not_remembered() -> None:
 
 def test_entities_without_the_schema_are_noticed_before_anything_is_decided() -> None:
     bundle = loaded()
-    assert Engine(bundle).decide(ask()).effect == "deny"
+    assert Engine(bundle).decide(ask()).decision == "deny"
     with pytest.raises(PolicyError) as refused:
         Engine(bundle, ground=Ground(None, project="default"))
     assert refused.value.code == "self_test_failed"
@@ -66,7 +66,7 @@ def test_odd_names_are_matched_as_they_are(name: str) -> None:
 )
 def test_facts_that_cedar_does_not_take_deny(query: Query) -> None:
     decision = engine().decide(query)
-    assert (decision.effect, decision.code) == ("deny", "policy_error")
+    assert (decision.decision, decision.code) == ("deny", "policy_error")
     assert decision.errors
 
 
@@ -87,7 +87,7 @@ def test_one_agent_with_two_sets_of_facts_is_two_agents_in_one_batch() -> None:
 @pytest.mark.parametrize("action", ["promote_memory", "approve_consent", "write_like", "no_such_action", "POST", ""])
 def test_actions_that_agents_cannot_ask_deny(action: str) -> None:
     decision = engine(PERMIT_ALL).decide(ask(action=action))
-    assert (decision.effect, decision.code, decision.policies) == ("deny", "policy_error", ("policy-error",))
+    assert (decision.decision, decision.code, decision.policies) == ("deny", "policy_error", ("policy-error",))
 
 
 def test_an_action_upon_the_wrong_type_denies() -> None:
@@ -101,4 +101,4 @@ def test_no_policies_deny_everything_and_say_so(rules: str) -> None:
     bundle = loaded(rules)
     assert bundle.empty
     decision = Engine(bundle).decide(ask(action="read_static"))
-    assert (decision.effect, decision.code, decision.policies) == ("deny", "refused", ("no-permit",))
+    assert (decision.decision, decision.code, decision.policies) == ("deny", "refused", ("no-permit",))

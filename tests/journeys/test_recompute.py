@@ -37,7 +37,7 @@ def recomputed(engine: Engine, entry: dict[str, Any]) -> dict[str, Any]:
     else:
         decision = settle(engine, query)
     return {
-        "decision": decision.effect,
+        "decision": decision.decision,
         "policies": list(decision.policies),
         "obligations": [obligation.id for obligation in decision.obligations],
         "bundle_digest": decision.bundle_digest,

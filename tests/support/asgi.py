@@ -45,7 +45,7 @@ class ScriptedEnforcement:
     """An enforcement that answers `verdict` and keeps what it was asked; `decided` and `outcomes` are its ledger."""
 
     verdict: Verdict = field(
-        default_factory=lambda: Verdict(kind="proceed", decision_id=DECISION_ID, level=Level.L3, effect=True)
+        default_factory=lambda: Verdict(kind="proceed", decision_id=DECISION_ID, level=Level.L3, intent_open=True)
     )
     decide_error: Exception | None = None
     finish_error: Exception | None = None

@@ -12,7 +12,7 @@ Handlers are thin: they read, call one service, and write. What the routes are i
 
 from __future__ import annotations
 
-from negotiator.web.api.application import create_api, is_own_path, own_paths
+from negotiator.web.api.application import create_api, own_paths
 from negotiator.web.api.ports import Condition, Negotiations, Proposals, Site
 
-__all__ = ["Condition", "Negotiations", "Proposals", "Site", "create_api", "is_own_path", "own_paths"]
+__all__ = ["Condition", "Negotiations", "Proposals", "Site", "create_api", "own_paths"]

@@ -25,7 +25,7 @@ from negotiator.web.api.status import StatusRoutes
 from negotiator.web.api.validation import ValidationRoutes
 from negotiator.web.discovery.endpoints import ENDPOINTS, WELL_KNOWN_PATHS
 
-__all__ = ["create_api", "is_own_path", "own_paths"]
+__all__ = ["create_api", "own_paths"]
 
 
 def create_api(site: Site) -> ASGIApp:
@@ -49,11 +49,6 @@ def create_api(site: Site) -> ASGIApp:
 def own_paths(_site: object = None) -> frozenset[str]:
     """Return the exact paths outside the prefix that are ours."""
     return WELL_KNOWN_PATHS
-
-
-def is_own_path(path: str, prefix: str) -> bool:
-    """Tell whether `path`, below any `root_path`, is one of ours; case and spelling count."""
-    return path in WELL_KNOWN_PATHS or path == prefix or path.startswith(f"{prefix}/")
 
 
 def _routes(site: Site, refusals: Refusals) -> list[Route]:

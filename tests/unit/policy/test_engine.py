@@ -46,7 +46,7 @@ def test_one_round(
     decider = engine()
     for _ in range(2):
         decision = decider.decide(ask(**changes))
-        assert (decision.effect, decision.code, decision.policies) == (effect, code, policies)
+        assert (decision.decision, decision.code, decision.policies) == (effect, code, policies)
         assert tuple(obligation.id for obligation in decision.obligations) == obligations
         assert decision.bundle_digest == decider.bundle.digest
         assert decision.errors == ()
