@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test coverage lint format types layers docs bench requirements clean
+.PHONY: help demo serve test coverage lint format types layers docs reference bench requirements clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*##  *\(.*\)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS='|' read -r name text; do \
@@ -62,6 +62,9 @@ layers: $(VENV)/.dev  ## a module imports only from the layers below it
 
 docs: $(VENV)/.dev  ## the documentation as HTML in docs/_build; a warning is an error
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+
+reference: $(VENV)/.dev  ## write the generated parts of the documentation again
+	$(BIN)/python -m tests.docs.reference
 
 bench: $(VENV)/.server  ## every speed bound; writes bench/results.json
 	$(BIN)/python -m bench

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import os
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ def add(name: str, *, max_level: str, operated_by: str, config: Path | None, as_
 @as_json_option
 def list_agents(*, config: Path | None, as_json: bool) -> None:
     """List every agent, revoked ones too."""
-    with opened(config) as negotiator:
+    with opened(config, existing=True) as negotiator:
         agents = negotiator.administration.agents()
     if as_json:
         print_json([_shown(agent) for agent in agents])
@@ -64,7 +65,7 @@ def list_agents(*, config: Path | None, as_json: bool) -> None:
 @as_json_option
 def revoke(name: str, *, config: Path | None, as_json: bool) -> None:
     """Revoke the agent NAME: its credentials and negotiations open nothing from now on."""
-    with opened(config) as negotiator:
+    with opened(config, existing=True) as negotiator:
         agent = negotiator.administration.revoke_agent(name, actor=_actor())
     if as_json:
         print_json(_shown(agent))
@@ -84,5 +85,8 @@ def _shown(agent: Agent) -> dict[str, Any]:
 
 
 def _actor() -> str:
-    """Return who runs this command, for the ledger."""
-    return f"cli:{getpass.getuser()}"
+    """Return who runs this command, for the ledger; by number where the machine has no name for it."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"uid-{os.getuid()}"

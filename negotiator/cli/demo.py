@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from negotiator.cli.output import as_json_option, print_json
-from negotiator.demo.story import STEPS, tell
+from negotiator.cli.output import as_json_option, one_line, print_json
+from negotiator.demo.story import STEPS, StepResult, tell
 
 __all__ = ["command"]
 
@@ -25,13 +25,21 @@ def command(*, keep: bool, as_json: bool) -> int:
         for result in tell(folder):
             results.append(result)
             if not as_json:
-                click.echo(f"{'✓' if result.ok else '✗'} {result.name:<32} {result.detail}")
+                _print(result)
     finally:
         if not keep:
             shutil.rmtree(folder, ignore_errors=True)
     ok = len(results) == len(STEPS) and all(result.ok for result in results)
     if as_json:
         print_json({"ok": ok, "steps": [result.as_json() for result in results]})
+    else:
+        click.echo(f"{len(results)} of {len(STEPS)} steps told; {'each holds' if ok else 'the last one does not hold'}")
     if keep:
         click.echo(f"kept in {folder}", err=True)
     return 0 if ok else 1
+
+
+def _print(result: StepResult) -> None:
+    """Print what a step is about, and what was seen."""
+    click.echo(f"{'✓' if result.ok else '✗'} {result.name}: {STEPS[result.name].__doc__}")
+    click.echo(one_line(f"  → {result.detail}"))

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from negotiator.errors import ConfigError
+from negotiator.cli.output import as_json_option, print_json
+from negotiator.errors import ConfigError, quoted
 from negotiator.shipped import shipped_folder
 
 __all__ = ["command"]
@@ -45,17 +46,34 @@ undeclared = "human_only"     # without a declaration: people that the site vouc
 
 
 @click.command(name="init")
-@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
-def command(folder: Path) -> None:
+@click.argument("folder", type=click.Path(path_type=Path))
+@as_json_option
+def command(folder: Path, *, as_json: bool) -> None:
     """Write a configuration and the shipped policies to FOLDER, for editing. Overwrites nothing."""
     configuration, policies = folder / "negotiator.toml", folder / "policies"
-    taken = [path for path in (configuration, policies) if path.exists()]
-    if taken:
-        message = f"{taken[0]} exists already; nothing was written"
-        raise ConfigError(message, code="already_there")
-    folder.mkdir(parents=True, exist_ok=True)
-    shutil.copytree(shipped_folder("policies"), policies)
-    configuration.write_text(_CONFIGURATION, encoding="utf-8")
+    try:
+        _check_free(configuration, policies)
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copytree(shipped_folder("policies"), policies)
+        configuration.write_text(_CONFIGURATION, encoding="utf-8")
+    except (OSError, shutil.Error) as error:
+        message = f"cannot write to {quoted(folder)}: {error}"
+        raise ConfigError(message, code="folder_unwritable") from None
+    if as_json:
+        print_json({"configuration": str(configuration), "policies": str(policies)})
+        return
     click.echo(f"wrote {configuration} and {policies}")
     click.echo(f"next: negotiator policy check {policies}")
-    click.echo(f"      negotiator serve --config {configuration} --app yourmodule:app")
+    click.echo(f"      negotiator serve --config {configuration}")
+
+
+def _check_free(*paths: Path) -> None:
+    """Refuse to overwrite.
+
+    Raises:
+        ConfigError: `already_there`.
+    """
+    for path in paths:
+        if path.exists() or path.is_symlink():
+            message = f"{quoted(path)} exists already; nothing was written"
+            raise ConfigError(message, code="already_there")

@@ -1,4 +1,4 @@
-"""`negotiator ledger`: for auditors."""
+"""`negotiator ledger`: for auditors. Nothing here makes a database that is not there."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Any
 import click
 import orjson
 
-from negotiator.cli.output import as_json_option, config_option, print_json
+from negotiator.cli.output import as_json_option, config_option, one_line, print_json
 from negotiator.cli.site import opened
+from negotiator.errors import IntegrityError
+from negotiator.ledger import ChainReport
 
 __all__ = ["command"]
 
@@ -26,37 +28,49 @@ def command() -> None:
 @as_json_option
 def tail(*, count: int, config: Path | None, as_json: bool) -> None:
     """Print the last entries, oldest first."""
-    with opened(config) as negotiator:
+    with opened(config, existing=True) as negotiator:
         entries = [orjson.loads(line) for line in negotiator.audit.tail(count)]
     if as_json:
         print_json(entries)
         return
     for entry in entries:
-        click.echo(_line(entry))
+        click.echo(one_line(_line(entry)))
 
 
 @command.command()
 @config_option
 @as_json_option
-def verify(*, config: Path | None, as_json: bool) -> int:
+def verify(*, config: Path | None, as_json: bool) -> None:
     """Recompute the whole chain from the entries' content; exit 1 if it was tampered with."""
-    with opened(config) as negotiator:
-        report = negotiator.audit.verify()
+    try:
+        with opened(config, existing=True) as negotiator:
+            report = negotiator.audit.verify()
+    except IntegrityError as error:
+        if as_json:
+            print_json({"ok": False, "code": error.code, "message": error.message})
+        raise
     if as_json:
         print_json({"ok": True, **asdict(report)})
-        return 0
+    else:
+        _print_report(report)
+
+
+def _print_report(report: ChainReport) -> None:
     click.echo(f"{report.entries} entries, one unbroken chain")
     for limit in report.unproved:
         click.echo(f"  not proved: {limit}")
-    return 0
 
 
 def _line(entry: dict[str, Any]) -> str:
-    principal = entry.get("principal", {}).get("id", "-")
-    resource = entry.get("resource", {}).get("id", "-")
-    what = f"{entry.get('action', '-')} {resource}"
+    principal = _id(entry, "principal")
+    what = f"{entry.get('action', '-')} {_id(entry, 'resource')}"
     verdict = f"{entry.get('decision', entry.get('end', '-'))} {entry.get('code', '')}".strip()
     policies = ",".join(entry.get("policies", ()))
     return (
         f"{entry['index']:>6} {entry['time']} {entry['kind']:<9} {principal:<28.28} {what:<28.28} {verdict} {policies}"
     )
+
+
+def _id(entry: dict[str, Any], member: str) -> str:
+    """Return the id of an entity that the entry names."""
+    return str(entry.get(member, {}).get("id", "-"))

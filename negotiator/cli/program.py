@@ -1,62 +1,88 @@
-"""The program: its commands by name, loaded when they are called, and its exit statuses."""
+"""The program: its commands by name, loaded when they are called, and its exit statuses.
+
+- 0 fine; 1 the thing checked is bad; 2 wrong usage, also where a command is missing; 3 could not be done.
+- Whatever goes wrong is one line on standard error, `negotiator: <code>: <message>`. A traceback of something that we
+  did not foresee is shown in Python's development mode only (`python -X dev -m negotiator …`).
+- The list of commands needs none of their modules, so that it can be shown without the server's extra.
+"""
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import NoReturn
+from types import MappingProxyType
+from typing import Any
 
 import click
 
 from negotiator import __version__
-from negotiator.errors import (
-    ConfigError,
-    IntegrityError,
-    NegotiatorError,
-    PolicyError,
-    RequestError,
-    UnavailableError,
-)
+from negotiator.cli.output import one_line
+from negotiator.errors import IntegrityError, NegotiatorError, RequestError
 
-__all__ = ["main"]
+__all__ = ["COMMANDS", "main"]
 
-_COMMANDS = {
-    "agent": "negotiator.cli.agents",
-    "demo": "negotiator.cli.demo",
-    "init": "negotiator.cli.init",
-    "ledger": "negotiator.cli.ledger",
-    "policy": "negotiator.cli.policies",
-    "record": "negotiator.cli.records",
-    "routes": "negotiator.cli.routes",
-    "serve": "negotiator.cli.serve",
-}
-_SERVER_MODULES = frozenset(
-    {"alembic", "cedarpy", "jinja2", "jwt", "pydantic", "sqlalchemy", "starlette", "uuid_utils", "uvicorn"}
+COMMANDS = MappingProxyType(
+    {
+        "agent": ("negotiator.cli.agents", "Register agents, list them, revoke them."),
+        "demo": ("negotiator.cli.demo", "Tell the main job as a story over real HTTP."),
+        "init": ("negotiator.cli.init", "Write a configuration and the shipped policies to FOLDER, for editing."),
+        "ledger": ("negotiator.cli.ledger", "Read and verify the ledger."),
+        "policy": ("negotiator.cli.policies", "Check policies before they decide anything."),
+        "record": ("negotiator.cli.records", "Check, convert and digest UAI-1 messages."),
+        "routes": ("negotiator.cli.routes", "Check the route rules."),
+        "serve": ("negotiator.cli.serve", "Serve a website behind the negotiator."),
+    }
 )
-_STATUS: tuple[tuple[type[NegotiatorError], int], ...] = (
-    (RequestError, 1),
-    (PolicyError, 1),
-    (IntegrityError, 1),
-    (ConfigError, 3),
-    (UnavailableError, 3),
+"""Command to its module and its sentence in the list of commands."""
+
+SERVER_MODULES = frozenset(
+    {
+        "alembic",
+        "cedarpy",
+        "cryptography",
+        "jinja2",
+        "jwt",
+        "pydantic",
+        "sqlalchemy",
+        "starlette",
+        "uuid_utils",
+        "uvicorn",
+    }
 )
+"""Top-level modules that only the extra `server` brings."""
+
+_FINE, _BAD, _USAGE, _NOT_DONE = 0, 1, 2, 3
 
 
 class _Program(click.Group):
-    """Loads a command's module only when it is needed, so that the agents' side works without the server's extra."""
+    """Loads a command's module only when the command is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx
-        return sorted(_COMMANDS)
+        return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         del ctx
-        home = _COMMANDS.get(cmd_name)
-        if home is None:
+        if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(home).command
+        command: click.Command = import_module(COMMANDS[cmd_name][0]).command
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
+
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - click's own signature
+        """Run the command; click itself would add an empty line to an interrupt and fail at a closed pipe."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise click.exceptions.Abort from None
+        except BrokenPipeError:
+            return _reader_left()
 
 
 @click.group(cls=_Program, context_settings={"help_option_names": ["-h", "--help"]})
@@ -71,34 +97,54 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: what follows the program's name; None means those of this process.
     """
+    _print_anything()
     try:
         result = program.main(args=arguments, prog_name="negotiator", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        return _USAGE
     except click.exceptions.Abort:
-        return _fail("interrupted", "stopped before it was done", status=3)
+        return _fail("interrupted", "stopped before it was done", status=_NOT_DONE)
     except click.ClickException as error:
-        return _fail("usage", error.format_message(), status=2)
+        return _fail("usage", error.format_message(), status=_USAGE)
     except NegotiatorError as error:
-        return _fail(error.code, error.message, status=_status_of(error))
+        status = _BAD if isinstance(error, RequestError | IntegrityError) else _NOT_DONE
+        return _fail(error.code, error.message, status=status)
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in _SERVER_MODULES:
-            raise
-        return _fail("server_not_installed", 'this command needs: pip install "uaix-negotiator[server]"', status=3)
-    except BrokenPipeError:
-        _close_quietly()
-    return result if isinstance(result, int) else 0
+        return _without_module(error)
+    except Exception as error:  # noqa: BLE001 - the program's edge: one line, and never a status that says fine
+        return _unforeseen(error)
+    return result if isinstance(result, int) else _FINE
 
 
-def _status_of(error: NegotiatorError) -> int:
-    return next((status for kind, status in _STATUS if isinstance(error, kind)), 3)
+def _without_module(error: ModuleNotFoundError) -> int:
+    if (error.name or "").partition(".")[0] not in SERVER_MODULES:
+        return _unforeseen(error)
+    return _fail("server_not_installed", 'this command needs: pip install "uaix-negotiator[server]"', status=_NOT_DONE)
+
+
+def _unforeseen(error: Exception) -> int:
+    """Report what no branch above foresaw; an `OSError` is the machine's doing, anything else is ours."""
+    if sys.flags.dev_mode:
+        raise error
+    if isinstance(error, OSError):
+        return _fail("not_possible", str(error), status=_NOT_DONE)
+    return _fail("internal_error", f"{type(error).__name__}: {error}", status=_NOT_DONE)
 
 
 def _fail(code: str, message: str, *, status: int) -> int:
-    line = " ".join(message.split())
-    click.echo(f"negotiator: {code}: {line}", err=True)
+    click.echo(f"negotiator: {code}: {one_line(' '.join(message.split()))}", err=True)
     return status
 
 
-def _close_quietly() -> NoReturn:
-    """The reader of our output left: end as other tools do, without a traceback at exit."""
-    sys.stderr.close()
-    sys.exit(0)
+def _print_anything() -> None:
+    """Let standard output and error escape what their encoding lacks, instead of failing at it."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _reader_left() -> int:
+    """End as other tools do when whoever read our output has enough, without a complaint at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return _FINE

@@ -1,52 +1,88 @@
-"""`negotiator serve`: the API and the middleware around the demo site, or around your ASGI application."""
+"""`negotiator serve`: the API and the middleware around the demo site, or around your ASGI application.
+
+Everything that can be wrong with the configuration is found before the first connection is accepted.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import signal
+import socket
 from ipaddress import ip_address
 from pathlib import Path
+from typing import NoReturn
 
 import click
 import uvicorn
-from starlette.types import ASGIApp
-from uvicorn.importer import ImportFromStringError, import_from_string
 
 from negotiator.assembly import Negotiator
+from negotiator.cli.application import app_option, application
 from negotiator.cli.output import config_option
 from negotiator.cli.site import settings_of
 from negotiator.config import Settings
-from negotiator.demo.site import create_site
-from negotiator.errors import ConfigError, quoted
+from negotiator.errors import ConfigError, UnavailableError, quoted
 from negotiator.web.middleware import NegotiatorMiddleware
 
-__all__ = ["command", "imported"]
+__all__ = ["command"]
 
 
 @click.command(name="serve")
 @config_option
 @click.option("--host", default="127.0.0.1", show_default=True)
-@click.option("--port", type=click.IntRange(0, 65_535), default=8000, show_default=True)
-@click.option("--app", "site", default="", metavar="MODULE:APP", help="Your ASGI application; the demo site without.")
-def command(*, config: Path | None, host: str, port: int, site: str) -> None:
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), default=8000, show_default=True, help="0 takes one that is free."
+)
+@app_option
+def command(*, config: Path | None, host: str, port: int, app: str) -> None:
     """Serve a website behind the negotiator."""
-    settings = settings_of(config)
+    settings = settings_of(config, demo=not app)
     _check_reach(settings, host)
     negotiator = Negotiator(settings)
-    app = NegotiatorMiddleware(imported(site) if site else create_site(), negotiator=negotiator)
-    click.echo(f"serving on http://{host}:{port}{settings.prefix}/ – stop with Ctrl-C", err=True)
-    uvicorn.run(app, host=host, port=port, log_level="info", proxy_headers=False, server_header=False)
+    site = NegotiatorMiddleware(application(app), negotiator=negotiator)
+    asyncio.run(negotiator.startup())
+    with _listening(host, port) as listener:
+        click.echo(f"serving on {_address(listener)}{settings.prefix}/ (stop with Ctrl-C)", err=True)
+        _run(uvicorn.Config(site, log_level="info", proxy_headers=False, server_header=False), listener)
 
 
-def imported(name: str) -> ASGIApp:
-    """Return the ASGI application that `module:attribute` names.
+def _run(config: uvicorn.Config, listener: socket.socket) -> None:
+    """Serve until Ctrl-C or SIGTERM; what is under way then is finished first.
 
     Raises:
-        ConfigError: `app_not_found`.
+        UnavailableError: `app_not_started`.
     """
+    signal.signal(signal.SIGTERM, _stop)
     try:
-        app: ASGIApp = import_from_string(name)
-    except ImportFromStringError as error:
-        raise ConfigError(str(error), code="app_not_found") from None
-    return app
+        uvicorn.Server(config).run(sockets=[listener])
+    except KeyboardInterrupt:
+        return
+    except SystemExit:
+        message = "the site failed at its start-up; the lines above say why"
+        raise UnavailableError(message, code="app_not_started") from None
+
+
+def _stop(*_: object) -> NoReturn:
+    """Treat SIGTERM, which uvicorn raises again after it has shut down, like Ctrl-C: as a wish, not as a failure."""
+    raise KeyboardInterrupt
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """Return a socket that listens.
+
+    Raises:
+        ConfigError: `address_unusable`.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        message = f"cannot listen on {quoted(host)} port {port}: {error.strerror or error}"
+        raise ConfigError(message, code="address_unusable") from None
+
+
+def _address(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def _check_reach(settings: Settings, host: str) -> None:

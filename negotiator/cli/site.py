@@ -10,26 +10,47 @@ from negotiator.assembly import Negotiator
 from negotiator.cli.output import environment
 from negotiator.config import Settings
 from negotiator.demo.settings import demo_settings
+from negotiator.errors import ConfigError, quoted
+from negotiator.store import database_file
 
 __all__ = ["opened", "settings_of"]
 
+_DEMO_FOLDER = Path("var")
 
-def settings_of(config: Path | None) -> Settings:
-    """Return the settings of `config`, or those of the demo site where there is none.
+
+def settings_of(config: Path | None, *, demo: bool = True) -> Settings:
+    """Return the settings of `config`; where there is none, those of the demo site or, without `demo`, the defaults.
+
+    Environment variables count in each case.
 
     Raises:
         ConfigError: naming file, line and key.
     """
     variables = environment()
-    if config is None and not any(name.startswith("NEGOTIATOR_") for name in variables):
-        return demo_settings(Path("var"))
-    return Settings.load(config, variables)
+    settings = Settings.load(config, variables)
+    if config or variables.get("NEGOTIATOR_CONFIG") or not demo:
+        return settings
+    given = {key: getattr(settings, key) for key in settings.model_fields_set}
+    return demo_settings(_DEMO_FOLDER).model_copy(update=given)
 
 
 @contextmanager
-def opened(config: Path | None) -> Iterator[Negotiator]:
-    """Give a negotiator for one command, and let go of it afterwards."""
-    negotiator = Negotiator(settings_of(config))
+def opened(config: Path | None, *, existing: bool = False) -> Iterator[Negotiator]:
+    """Give a negotiator for one command, and let go of it afterwards.
+
+    Args:
+        config: the configuration's file.
+        existing: the command only makes sense where there is a database already.
+
+    Raises:
+        ConfigError: as `settings_of` does; `database_missing`.
+    """
+    settings = settings_of(config)
+    file = database_file(settings.database)
+    if existing and file is not None and not file.exists():
+        message = f"there is no database {quoted(file)} yet; start the server first, or name its configuration"
+        raise ConfigError(message, code="database_missing")
+    negotiator = Negotiator(settings)
     try:
         yield negotiator
     finally:

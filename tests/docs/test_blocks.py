@@ -3,7 +3,7 @@
 - `python`: a program of its own, warnings as errors.
 - `console`: lines `$ command` (`> ` continues one); the lines after it are what it prints, `...` stands for anything,
   no lines for anything too. A command fails by its exit status.
-- `sh`: a script.
+- `sh`: a script. Port 8000 in it is replaced by one that is free.
 - A block is only shown if its language is one of `SHOWN`. No language at all is a mistake.
 """
 
@@ -11,8 +11,11 @@ from __future__ import annotations
 
 import os
 import re
+import signal
+import socket
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -31,7 +34,7 @@ def run(command: list[str], *, folder: Path) -> str:
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith(("NEGOTIATOR_", "PYTEST_", "COV_"))
     }
-    done = subprocess.run(
+    with subprocess.Popen(
         command,
         cwd=folder,
         env=kept | {"PATH": path, "HOME": str(folder), "NO_COLOR": "1", "COLUMNS": "120"},
@@ -39,11 +42,26 @@ def run(command: list[str], *, folder: Path) -> str:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=TIMEOUT_SECONDS,
-        check=False,
-    )
-    assert done.returncode == 0, f"exit status {done.returncode}\n{done.stdout}"
-    return done.stdout
+        start_new_session=True,
+    ) as process:
+        try:
+            printed, _ = process.communicate(timeout=TIMEOUT_SECONDS)
+        finally:
+            end_all(process.pid)
+    assert process.returncode == 0, f"exit status {process.returncode}\n{printed}"
+    return printed
+
+
+def end_all(session: int) -> None:
+    """End what a block has left running, a server for instance."""
+    with suppress(ProcessLookupError):
+        os.killpg(session, signal.SIGKILL)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
 
 
 def console_steps(text: str) -> list[tuple[str, str]]:
@@ -74,7 +92,8 @@ def test_block_runs(block: markdown.Block, tmp_path: Path):
             printed = run(["bash", "-euo", "pipefail", "-c", command], folder=tmp_path)
             assert matches(shown, printed), f"{command}\nprints\n{printed}\nand not\n{shown}"
     elif block.language == "sh":
-        run(["bash", "-euo", "pipefail", "-c", block.text], folder=tmp_path)
+        text = block.text.replace("8000", str(free_port()))
+        run(["bash", "-euo", "pipefail", "-c", text], folder=tmp_path)
     else:
         program = tmp_path / "block.py"
         program.write_text(block.text, encoding="utf-8")

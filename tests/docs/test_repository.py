@@ -68,6 +68,13 @@ def test_every_make_target_that_a_page_names_exists():
     assert named <= targets
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_place_that_a_page_names_exists(page: Path):
+    folders = "|".join(path.name for path in ROOT.iterdir() if path.is_dir() and not path.name.startswith("."))
+    named = re.findall(rf"`((?:{folders})/[\w./-]*)`", page.read_text("utf-8"))
+    assert not [name for name in named if not (ROOT / name).exists()]
+
+
 def test_the_wheel_ships_policies_profiles_and_schemas(tmp_path: Path):
     if importlib.util.find_spec("hatchling") is None:
         pytest.skip("hatchling is not installed")

@@ -1,0 +1,54 @@
+"""The generated parts of the documentation; `make reference` writes them, a test compares them.
+
+- `docs/policy-reference.md`, whole: the vocabulary and the shipped policies.
+- `docs/http.md`, between its markers: the route table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from negotiator.policy import load_bundle, policy_reference
+from negotiator.shipped import shipped_folder
+from negotiator.store import PolicyFolder
+from negotiator.web.discovery.endpoints import ENDPOINTS, Endpoint
+from tests.docs.markdown import ROOT
+
+POLICY_REFERENCE = ROOT / "docs" / "policy-reference.md"
+HTTP = ROOT / "docs" / "http.md"
+
+_ROUTES = re.compile(r"(?<=<!-- routes: made by `make reference` -->\n).*?(?=<!-- end of routes -->)", re.DOTALL)
+_WHO = {"none": "anybody", "optional": "anybody; a credential counts", "required": "its owner"}
+
+
+def generated() -> dict[Path, str]:
+    """Return each page with generated parts as it has to be."""
+    bundle = load_bundle(PolicyFolder(shipped_folder("policies")).read())
+    pages = {POLICY_REFERENCE: policy_reference(bundle)}
+    table = "\n".join(_table())
+    pages[HTTP] = _ROUTES.sub(lambda _: f"\n{table}\n\n", HTTP.read_text(encoding="utf-8"))
+    return pages
+
+
+def _table() -> Iterator[str]:
+    yield "| route | who | from | success | problems | what it is |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for endpoint in ENDPOINTS:
+        yield f"| {' | '.join(_cells(endpoint))} |"
+
+
+def _cells(endpoint: Endpoint) -> Iterator[str]:
+    yield f"`{endpoint.method} {endpoint.full_path('…')}`"
+    yield _WHO[endpoint.auth]
+    yield endpoint.level.name
+    yield ", ".join(map(str, endpoint.statuses))
+    yield ", ".join(map(str, endpoint.problems))
+    parameters = "".join(f"; `?{each.name}=`: {each.summary}" for each in endpoint.query)
+    yield endpoint.summary + parameters
+
+
+if __name__ == "__main__":
+    for page, text in generated().items():
+        page.write_text(text, encoding="utf-8")
