@@ -106,6 +106,7 @@ class Verdict:
         kind: `proceed` calls the site; `refuse` answers `refusal`; `hold` answers 202 with `proposal_id`.
         decision_id: for `UAIX-Decision`.
         level: the effective level, for `UAIX-Level`; None where no agent was decided on.
+        replayed: the proposal is an earlier one, of the same key; the answer says `Idempotent-Replayed`.
         intent_open: `finish` must be called with its outcome before the last byte.
         principal, action, trace_id: of the intent, for the outcome's entry.
     """
@@ -119,6 +120,7 @@ class Verdict:
     trace_id: str = ""
     refusal: Refusal | None = None
     proposal_id: str = ""
+    replayed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,11 +28,13 @@ class Begun:
     Attributes:
         decision_id: of the entry that was written.
         proposal_id: the proposal that waits; empty where the site is to be called.
+        replayed: the proposal was filed by an earlier request with the same key.
         refused: the code of a key that was taken already; empty otherwise.
     """
 
     decision_id: str
     proposal_id: str = ""
+    replayed: bool = False
     refused: str = ""
 
 
@@ -78,7 +80,7 @@ class Effect:
         again = {"first_decision_id": taken.decision_id, **claim_members(self.caller, use)}
         if taken.proposal_id and code != "idempotency_mismatch":
             tx.append(self._draft(EntryKind.REPLAY, again | {"proposal_id": taken.proposal_id}))
-            return Begun(decision_id=self.decision_id, proposal_id=taken.proposal_id)
+            return Begun(decision_id=self.decision_id, proposal_id=taken.proposal_id, replayed=True)
         tx.append(self._draft(EntryKind.DECISION, again | {"decision": "deny", "code": code}))
         return Begun(decision_id=self.decision_id, refused=code)
 

@@ -172,7 +172,13 @@ class Enforcement:
         if begun.refused:
             return _key_refused(begun.refused, begun.decision_id, level)
         if begun.proposal_id:
-            return Verdict(kind="hold", decision_id=begun.decision_id, level=level, proposal_id=begun.proposal_id)
+            return Verdict(
+                kind="hold",
+                decision_id=begun.decision_id,
+                level=level,
+                proposal_id=begun.proposal_id,
+                replayed=begun.replayed,
+            )
         return Verdict(
             kind="proceed",
             decision_id=begun.decision_id,

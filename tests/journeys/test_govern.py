@@ -162,6 +162,7 @@ async def test_a_memory_write_becomes_a_pending_proposal(tmp_path: Path) -> None
             assert (await client.get(held.headers["location"], headers=stranger)).status_code == 404
         assert (proposal["state"], proposal["body_bytes"]) == ("pending", 4)
         assert again.headers["location"] == held.headers["location"], "the same write again is the same proposal"
+        assert (again.headers["idempotent-replayed"], held.headers.get("idempotent-replayed")) == ("true", None)
         assert (other["status"], other["code"]) == (422, "idempotency_mismatch")
         assert built.calls == []
         assert [entry["kind"] for entry in built.entries()][-4:] == ["proposal", "replay", "decision", "identity"]
