@@ -21,17 +21,15 @@ from types import MappingProxyType
 import cedarpy
 
 from negotiator.canonical import canonical_bytes, sha256_hex
-from negotiator.errors import PolicyError
 from negotiator.model.findings import Finding, Severity
 from negotiator.policy.checks import check_policy
 from negotiator.policy.policies import SCHEMA_SUFFIX, Policy, check_text, fault, parse_file, policy_set, told
 from negotiator.policy.vocabulary import Vocabulary, missing_words, read_vocabulary
 
-__all__ = ["POLICY_SUFFIX", "Bundle", "bundle_digest", "load_bundle", "read_bundle"]
+__all__ = ["POLICY_SUFFIX", "Bundle", "bundle_digest", "read_bundle"]
 
 POLICY_SUFFIX = ".cedar"
 _MAX_FILES = 1_000
-_TOLD = 20
 _TOLD_CHARACTERS = 400
 
 
@@ -62,24 +60,6 @@ class Bundle:
     def public_ids(self) -> frozenset[str]:
         """The policies that an unidentified caller may be told of by id."""
         return frozenset(name for name, policy in self.policies.items() if policy.note("public") == "true")
-
-
-def load_bundle(files: Mapping[str, bytes]) -> Bundle:
-    """Return the bundle that `files` make.
-
-    Args:
-        files: relative path to content. `*.cedar` are policies, the one `*.cedarschema` is the schema; others are
-            ignored.
-
-    Raises:
-        PolicyError: `policy_unparsable policy_id_missing policy_id_duplicate schema_invalid policy_invalid`; the
-            message holds every fault found, the code is that of the first. No other exception escapes.
-    """
-    bundle, findings = read_bundle(files)
-    faults = [finding for finding in findings if finding.severity is Severity.ERROR]
-    if bundle is None or faults:
-        raise PolicyError(_all_told(faults), code=faults[0].code)
-    return bundle
 
 
 def read_bundle(files: Mapping[str, bytes]) -> tuple[Bundle | None, list[Finding]]:
@@ -206,8 +186,3 @@ def _where(name: str, policies: Iterable[Policy]) -> str:
 
 def _rank(finding: Finding) -> int:
     return (Severity.ERROR, Severity.WARNING, Severity.INFO).index(finding.severity)
-
-
-def _all_told(faults: Sequence[Finding]) -> str:
-    more = f"; and {len(faults) - _TOLD} more" if len(faults) > _TOLD else ""
-    return "; ".join(finding.message for finding in faults[:_TOLD]) + more

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -37,6 +39,17 @@ def test_any_bytes_give_findings_or_a_bundle(rules: bytes, schema: bytes) -> Non
         load_bundle(given_files)
     assert refused.value.code == faults[0].code
     assert all("\n" not in finding.message for finding in faults)
+
+
+def test_a_schema_that_lacks_a_fact_neither_checks_nor_loads() -> None:
+    """Found by the law above: the self-test is the first to miss it."""
+    lacking = re.sub(r"can_fetch_static: Bool,\s*", "", SCHEMA)
+    assert lacking != SCHEMA
+    given_files = files(GOOD, schema=lacking)
+    assert check_bundle(given_files)[0].code == "self_test_failed"
+    with pytest.raises(PolicyError) as refused:
+        load_bundle(given_files)
+    assert refused.value.code == "self_test_failed"
 
 
 @LAW

@@ -1,11 +1,12 @@
-"""What `policy check` says of a bundle: everything that loading finds, and what only deciding shows.
+"""Loading a bundle, and saying everything about one that may not load.
 
-It never raises, whatever the bytes.
+- A bundle loads only if an engine made of it passes its self-test, so that loaded means: can become active.
+- A check has the same faults as findings, and what only deciding shows; it never raises, whatever the bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from negotiator.errors import PolicyError
@@ -17,7 +18,29 @@ from negotiator.policy.engine import Engine
 from negotiator.policy.matrix import negotiate
 from negotiator.policy.policies import fault
 
-__all__ = ["check_bundle"]
+__all__ = ["check_bundle", "load_bundle"]
+
+_TOLD = 20
+
+
+def load_bundle(files: Mapping[str, bytes]) -> Bundle:
+    """Return the bundle that `files` make.
+
+    Args:
+        files: relative path to content. `*.cedar` are policies, the one `*.cedarschema` is the schema; others are
+            ignored.
+
+    Raises:
+        PolicyError: `policy_unparsable policy_id_missing policy_id_duplicate schema_invalid policy_invalid
+            self_test_failed`; the message holds every fault found, the code is that of the first. No other exception
+            escapes.
+    """
+    bundle, findings = read_bundle(files)
+    faults = [finding for finding in findings if finding.severity is Severity.ERROR]
+    if bundle is None or faults:
+        raise PolicyError(_all_told(faults), code=faults[0].code)
+    Engine(bundle, cache_size=0)
+    return bundle
 
 
 def check_bundle(files: Mapping[str, bytes]) -> list[Finding]:
@@ -53,3 +76,8 @@ def _exhausted(engine: Engine) -> list[str]:
 
 def _warning(code: str, message: str, remedy: str) -> Finding:
     return Finding(code=code, severity=Severity.WARNING, message=message, remedy=remedy, source="bundle")
+
+
+def _all_told(faults: Sequence[Finding]) -> str:
+    more = f"; and {len(faults) - _TOLD} more" if len(faults) > _TOLD else ""
+    return "; ".join(finding.message for finding in faults[:_TOLD]) + more
