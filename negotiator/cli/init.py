@@ -64,7 +64,8 @@ def command(folder: Path, *, as_json: bool) -> None:
         return
     click.echo(f"wrote {configuration} and {policies}")
     click.echo(f"next: negotiator policy check {policies}")
-    click.echo(f"      negotiator serve --config {configuration}")
+    click.echo(f"      negotiator routes check --config {configuration} --app yourmodule:site")
+    click.echo(f"      negotiator serve --config {configuration} --app yourmodule:site")
 
 
 def _check_free(*paths: Path) -> None:

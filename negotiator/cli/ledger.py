@@ -56,7 +56,7 @@ def verify(*, config: Path | None, as_json: bool) -> None:
 
 
 def _print_report(report: ChainReport) -> None:
-    click.echo(f"{report.entries} entries, one unbroken chain")
+    click.echo(f"{report.entries} {'entry' if report.entries == 1 else 'entries'}, one unbroken chain")
     for limit in report.unproved:
         click.echo(f"  not proved: {limit}")
 

@@ -42,7 +42,9 @@ def command(*, config: Path | None, host: str, port: int, app: str) -> None:
     asyncio.run(negotiator.startup())
     with _listening(host, port) as listener:
         click.echo(f"serving on {_address(listener)}{settings.prefix}/ (stop with Ctrl-C)", err=True)
-        _run(uvicorn.Config(site, log_level="info", proxy_headers=False, server_header=False), listener)
+        _run(
+            uvicorn.Config(site, log_level="info", access_log=False, proxy_headers=False, server_header=False), listener
+        )
 
 
 def _run(config: uvicorn.Config, listener: socket.socket) -> None:

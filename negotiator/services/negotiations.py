@@ -25,7 +25,7 @@ from negotiator.model.levels import CAPABILITY_PROFILES
 from negotiator.model.messages import Declaration
 from negotiator.model.records import Negotiation, Principal
 from negotiator.policy import Engine, Target
-from negotiator.ports import Clock, Ids, Lane, Signer, Store, Tx
+from negotiator.ports import Clock, Ids, Lane, NegotiationReads, Signer, Store, Tx
 from negotiator.services.answers import (
     identity_shown,
     negotiation_body,
@@ -215,7 +215,11 @@ class Negotiations:
             declaration, findings = self._read(data, strict=strict)
         except RequestError as error:
             return await self._refused(error, presented, caller)
-        if existing := await self._identical(declaration, caller, strict=strict):
+        now = self._clock.now()
+        existing = await self._store.read(
+            lambda reader: self._identical(reader.negotiations, declaration, caller, strict=strict, now=now)
+        )
+        if existing:
             return self._answer(existing, kind="existing")
         return await self._negotiate(declaration, findings, caller, presented, strict=strict)
 
@@ -232,17 +236,18 @@ class Negotiations:
             raise _InvalidError(findings)
         return declaration_of(message, now=self._clock.now()), findings
 
-    async def _identical(self, declaration: Declaration, caller: Caller, *, strict: bool) -> Negotiation | None:
-        """Return the stored negotiation that answers this declaration, if it may be given again."""
+    def _identical(
+        self, stored: NegotiationReads, declaration: Declaration, caller: Caller, *, strict: bool, now: datetime
+    ) -> Negotiation | None:
+        """Return the stored negotiation that answers this declaration, if it may be given again.
+
+        Asked before the work is done, and again in the transaction: of identical declarations at once, one is stored.
+        """
         credential_id = caller.identity.credential_id
         if not credential_id or caller.negotiation:
             return None
-        digest, now = declaration.message.digest, self._clock.now()
-        found = await self._store.read(
-            lambda reader: reader.negotiations.identical(
-                credential_id=credential_id, digest=digest, strict=strict, at=now
-            )
-        )
+        digest = declaration.message.digest
+        found = stored.identical(credential_id=credential_id, digest=digest, strict=strict, at=now)
         if found is None or found.bundle_digest != self._engine().bundle.digest:
             return None
         return found if found.principal == principal_of(declaration, caller.identity) else None
@@ -271,6 +276,8 @@ class Negotiations:
 
         def unit(tx: Tx) -> Negotiation:
             caller.claim(tx)
+            if twin := self._identical(tx.negotiations, declaration, caller, strict=strict, now=tx.now):
+                return twin
             if caller.negotiation:
                 tx.negotiations.end(caller.negotiation.negotiation_id, tx.now)
             position = tx.append(draft)
@@ -280,7 +287,8 @@ class Negotiations:
             tx.negotiations.add(negotiation)
             return negotiation
 
-        return self._answer(await self._store.transact(unit, Lane.DECLARATION), kind="created")
+        stored = await self._store.transact(unit, Lane.DECLARATION)
+        return self._answer(stored, kind="created" if stored.negotiation_id == negotiation_id else "existing")
 
     def _negotiation(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -360,3 +361,15 @@ async def test_each_finding_points_at_its_own_place(tmp_path: Path) -> None:
         ("unsafe_credential", "/body/known_limits/0"),
     }
     assert "hunter2" not in answer.text
+
+
+async def test_identical_declarations_at_once_are_one_negotiation(tmp_path: Path) -> None:
+    with house(tmp_path) as built:
+        headers = bearer(built.agent())
+        async with built.client() as client:
+            answers = await asyncio.gather(
+                *(client.post(NEGOTIATIONS, json=example(Level.L3), headers=headers) for _ in range(12))
+            )
+        assert sorted(answer.status_code for answer in answers) == [200] * 11 + [201]
+        assert len({answer.json()["body"]["token"] for answer in answers}) == 1
+        assert len(built.entries("declare")) == 1
