@@ -72,7 +72,7 @@ def test_a_whole_ledger_verifies_and_says_what_that_does_not_prove(run):
     run("agent", "add", "helper")
     shown = run("ledger", "verify")
     assert shown.status == 0
-    assert shown.out.startswith("1 entries, one unbroken chain\n  not proved: ")
+    assert shown.out.startswith("1 entry, one unbroken chain\n  not proved: ")
     document = run("ledger", "verify", "--json").document
     assert (document["ok"], document["entries"]) == (True, 1)
     assert document["unproved"]

@@ -355,3 +355,22 @@ async def _visit(built: House) -> None:
         await client.get("/page", headers=headers)
         await client.get("/screen", headers=headers)
         await client.post("/comments", content=b"x", headers=headers)
+
+
+async def test_a_database_that_may_only_be_read_is_503_and_the_site_is_not_called(tmp_path: Path) -> None:
+    with house(tmp_path) as before:
+        async with before.client() as client:
+            token = await before.token(client, Level.L2)
+    read_only = f"sqlite:///file:{tmp_path / 'data' / 'negotiator.db'}?mode=ro&uri=true"
+    with house(tmp_path, database=read_only) as built:
+        async with built.client() as client:
+            headers = {"uaix-negotiation": token}
+            for answer in (
+                await client.get("/page"),
+                await client.get("/screen", headers=headers),
+                await client.post("/open", content=b"x"),
+                await client.post("/comments", content=b"x"),
+            ):
+                assert (answer.status_code, answer.json()["code"]) == (503, "ledger_unavailable")
+        assert built.calls == []
+        assert len(built.entries()) == 1, "what was there before can still be read"
