@@ -29,7 +29,7 @@ def command() -> None:
 def tail(*, count: int, config: Path | None, as_json: bool) -> None:
     """Print the last entries, oldest first."""
     with opened(config, existing=True) as negotiator:
-        entries = [orjson.loads(line) for line in negotiator.audit.tail(count)]
+        entries = [_decoded(line) for line in negotiator.audit.tail(count)]
     if as_json:
         print_json(entries)
         return
@@ -61,14 +61,25 @@ def _print_report(report: ChainReport) -> None:
         click.echo(f"  not proved: {limit}")
 
 
+def _decoded(line: bytes) -> dict[str, Any]:
+    """Return an entry; a line that is none any more is shown as it is, for `verify` to judge."""
+    try:
+        entry = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        entry = None
+    return entry if isinstance(entry, dict) else {"damaged": line.decode("utf-8", "replace")}
+
+
 def _line(entry: dict[str, Any]) -> str:
+    if "damaged" in entry:
+        return f"     ? damaged: {entry['damaged']}"
     principal = _id(entry, "principal")
     what = f"{entry.get('action', '-')} {_id(entry, 'resource')}"
     verdict = f"{entry.get('decision', entry.get('end', '-'))} {entry.get('code', '')}".strip()
     policies = ",".join(entry.get("policies", ()))
     return (
-        f"{entry['index']:>6} {entry['time']} {entry['kind']:<9} {principal:<28.28} {what:<28.28} {verdict} {policies}"
-    )
+        f"{entry['index']:>6} {entry['time']} {entry['kind']:<9} {principal:<42} {what:<28.28} {verdict} {policies}"
+    ).rstrip()
 
 
 def _id(entry: dict[str, Any], member: str) -> str:

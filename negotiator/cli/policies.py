@@ -37,7 +37,8 @@ def check(folder: Path | None, *, as_json: bool) -> int:
         print_json({"ok": ok, "usable": usable, "findings": shown})
     else:
         print_findings(shown)
-        click.echo("the policies can become active" if usable else "the policies cannot become active")
+        whose = "the policies" if folder else "the shipped policies"
+        click.echo(f"{whose} can become active" if usable else f"{whose} cannot become active")
     return 0 if ok else 1
 
 

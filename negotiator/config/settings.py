@@ -203,7 +203,7 @@ class Settings(_Strict):
         return self
 
     @classmethod
-    def load(cls, path: Path | None = None, environment: Mapping[str, str] | None = None) -> Settings:
+    def load(cls, path: Path | str | None = None, environment: Mapping[str, str] | None = None) -> Settings:
         """Read settings from `path` and from `environment` (name to value).
 
         Args:
@@ -215,7 +215,7 @@ class Settings(_Strict):
         """
         variables = {k: v for k, v in (environment or {}).items() if k.startswith(_ENVIRONMENT_PREFIX)}
         named = variables.pop(_ENVIRONMENT_CONFIG, "")
-        file = path or (Path(named) if named else None)
+        file = Path(path or named) if path or named else None
         text = _read(file) if file else ""
         values = _parse(text, file)
         if file:

@@ -38,7 +38,8 @@ class Decision:
             or `refused` where nothing that the caller could bring would help.
         policies: sorted ids of the policies that determined it; `no-permit` where none did.
         obligations: everything that is missing, at once, in the registry's order; empty when allowed or refused.
-        reason: the title of the first policy that no obligation can satisfy; empty otherwise.
+        reason: the title of the leading policy that no obligation can satisfy; empty otherwise.
+        remedy: what would have to be declared or arranged instead, as that policy says; empty otherwise.
         fallback: what to do instead; from `@fallback`, else empty.
         errors: sorted evaluation errors, for operators; never shown to callers.
         bundle_digest: the bundle that decided.
@@ -49,6 +50,7 @@ class Decision:
     policies: tuple[str, ...]
     obligations: tuple[Obligation, ...] = ()
     reason: str = ""
+    remedy: str = ""
     fallback: str = ""
     errors: tuple[str, ...] = ()
     bundle_digest: str

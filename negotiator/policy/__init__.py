@@ -20,6 +20,7 @@ from __future__ import annotations
 from negotiator.model.decisions import Decision, Query
 from negotiator.policy.admission import admit, level_of
 from negotiator.policy.bundle import Bundle, bundle_digest
+from negotiator.policy.checks import RESERVED_IDS
 from negotiator.policy.engine import Engine
 from negotiator.policy.loading import check_bundle, load_bundle
 from negotiator.policy.matrix import Matrix, Target, negotiate, surface_of
@@ -27,6 +28,7 @@ from negotiator.policy.reference import policy_reference
 from negotiator.policy.rounds import settle
 
 __all__ = [
+    "RESERVED_IDS",
     "Bundle",
     "Engine",
     "Matrix",

@@ -79,13 +79,18 @@ def final(policy_ids: Iterable[str], bundle: Bundle) -> list[str]:
 
 
 def refused(reasons: Sequence[str], bundle: Bundle) -> Decision:
-    """Return the deny that nothing lifts; its reason is the title of the first policy that requires nothing."""
-    decisive = final(reasons, bundle) or reasons
+    """Return the deny that nothing lifts.
+
+    Its words are those of the leading policy that requires nothing: of several, the first that names a way around.
+    """
+    decisive = [bundle.policies[reason] for reason in final(reasons, bundle) or reasons]
+    leading = next((policy for policy in decisive if policy.note("fallback")), decisive[0] if decisive else None)
     return Decision(
         decision="deny",
         code="refused",
         policies=tuple(reasons) or (NO_PERMIT,),
-        reason=bundle.policies[decisive[0]].title if decisive else "no policy permits this",
+        reason=leading.title if leading else "no policy permits this",
+        remedy=leading.note("remedy") if leading else "",
         fallback=_fallback(reasons, bundle),
         bundle_digest=bundle.digest,
     )

@@ -32,7 +32,9 @@ __all__ = ["RESERVED_IDS", "ROLES", "check_policy"]
 ROLES = ("approver", "reviewer", "operator", "auditor", "admin")
 """The roles that people hold."""
 
-RESERVED_IDS = frozenset({"no-permit", "policy-error", "human-only", "undeclared-human", "undeclared-pass"})
+RESERVED_IDS = frozenset(
+    {"no-permit", "policy-error", "human-only", "undeclared-human", "undeclared-pass", "unmatched"}
+)
 """Ids under which answers name a reason that is no policy."""
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}")

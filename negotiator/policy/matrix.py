@@ -81,6 +81,7 @@ class ActionAnswer:
     obligations: tuple[Obligation, ...] = ()
     policies: tuple[str, ...]
     reason: str = ""
+    remedy: str = ""
     fallback: str = ""
     unrouted: bool = False
     answer: int = 0
@@ -89,6 +90,7 @@ class ActionAnswer:
     def as_json(self) -> dict[str, Any]:
         """Return the interface members; those that say nothing are left out."""
         optional = {
+            "remedy": self.remedy,
             "unrouted": self.unrouted,
             "answer": self.answer,
             "resources": {name: answer.as_json() for name, answer in self.resources.items()},
@@ -192,6 +194,7 @@ def _answer(cells: Sequence[tuple[Target, Settlement]], *, unrouted: bool) -> Ac
         obligations=decision.obligations,
         policies=decision.policies,
         reason=decision.reason,
+        remedy=decision.remedy,
         fallback=decision.fallback,
         unrouted=unrouted,
         answer=_ACCEPTED if target.held else 0,

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from negotiator.model.entries import EntryPosition
+from negotiator.model.facts import AgentFacts
 from negotiator.model.findings import Finding
 from negotiator.model.messages import Message
 from negotiator.model.records import Identity, Negotiation
 from negotiator.model.times import format_time
+from negotiator.policy import RESERVED_IDS, Engine
 from negotiator.services.assessment import Assessment, has_errors
 
 __all__ = [
@@ -22,6 +24,8 @@ __all__ = [
     "negotiation_summary",
     "validation_report",
 ]
+
+T = TypeVar("T")
 
 NEGOTIATION_PROFILE = "uai.capability.negotiation.v1"
 
@@ -52,13 +56,15 @@ def negotiation_body(
 ) -> dict[str, Any]:
     """Return the body of an answer, but for its token."""
     declaration, admission, principal = assessment.declaration, assessment.admission, assessment.principal
-    actions = assessment.matrix.as_json() if assessment.matrix else {}
+    actions = _shown_to(principal, assessment.matrix.as_json() if assessment.matrix else {}, assessment.engine)
     assert admission.effective is not None  # noqa: S101 - only admitted declarations are answered
     return {
         "negotiation_id": negotiation_id,
         "declared_level": declaration.level.name,
         "effective_level": admission.effective.name,
-        "level_obligations": [obligation.as_json() for obligation in admission.obligations],
+        "level_obligations": _shown_to(
+            principal, [obligation.as_json() for obligation in admission.obligations], assessment.engine
+        ),
         "identity": {"kind": principal.kind, "subject": principal.subject, "verified": principal.verified},
         "bundle_digest": assessment.engine.bundle.digest,
         "expires_at": format_time(expires_at),
@@ -78,6 +84,20 @@ def negotiation_body(
         "decision_id": decision_id,
         "ledger": position.as_json(),
     }
+
+
+def _shown_to(principal: AgentFacts, document: T, engine: Engine) -> T:
+    """Return `document` without the ids of policies that an unidentified caller may not be told of."""
+    return document if principal.verified else _without(document, engine.bundle.public_ids | RESERVED_IDS)
+
+
+def _without(node: Any, public: Collection[str]) -> Any:  # noqa: ANN401 - any JSON
+    if isinstance(node, dict):
+        return {
+            name: [policy for policy in value if policy in public] if name == "policies" else _without(value, public)
+            for name, value in node.items()
+        }
+    return [_without(value, public) for value in node] if isinstance(node, list) else node
 
 
 def negotiation_message(negotiation: Negotiation, *, token: str) -> dict[str, Any]:

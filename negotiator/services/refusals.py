@@ -8,6 +8,7 @@ from negotiator.model.decisions import Admission, Decision
 from negotiator.model.findings import Finding
 from negotiator.model.governed import Refusal
 from negotiator.model.obligations import Obligation, obligation_kind
+from negotiator.policy import RESERVED_IDS
 
 __all__ = ["declaration_obligation", "from_admission", "from_decision", "shown_policies"]
 
@@ -44,7 +45,7 @@ def from_decision(
         policies=shown_policies(decision.policies, public),
         fallback=decision.fallback or fallback,
         safe_default=safe_default,
-        next_action=obligations[0].remedy if obligations else decision.fallback or _NOTHING_HELPS,
+        next_action=obligations[0].remedy if obligations else decision.remedy or decision.fallback or _NOTHING_HELPS,
     )
 
 
@@ -60,7 +61,7 @@ def from_admission(
     """Return the refusal of a declaration: with its findings, or because no level is allowed at all."""
     errors = [finding for finding in findings if finding.severity == "error"]
     code = "declaration_invalid" if errors else "refused"
-    detail = f"{len(errors)} findings must be mended" if len(errors) > 1 else "a finding must be mended"
+    detail = "; ".join(dict.fromkeys(finding.message for finding in errors))
     return Refusal(
         code=code,
         detail=detail if errors else "no client level is allowed for this declaration",
@@ -76,7 +77,7 @@ def from_admission(
 
 def shown_policies(policies: Iterable[str], public: Collection[str] | None) -> tuple[str, ...]:
     """Return the ids that a caller may see."""
-    return tuple(policy for policy in policies if public is None or policy in public)
+    return tuple(policy for policy in policies if public is None or policy in public or policy in RESERVED_IDS)
 
 
 def _shown(obligation: Obligation, public: Collection[str] | None) -> Obligation:

@@ -24,7 +24,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_the_shipped_policies_have_nothing_to_find(run):
     shown = run("policy", "check")
-    assert (shown.status, shown.out, shown.err) == (0, "the policies can become active\n", "")
+    assert (shown.status, shown.out, shown.err) == (0, "the shipped policies can become active\n", "")
     assert run("policy", "check", "--json").document == {"ok": True, "usable": True, "findings": []}
 
 

@@ -373,3 +373,20 @@ async def test_identical_declarations_at_once_are_one_negotiation(tmp_path: Path
         assert sorted(answer.status_code for answer in answers) == [200] * 11 + [201]
         assert len({answer.json()["body"]["token"] for answer in answers}) == 1
         assert len(built.entries("declare")) == 1
+
+
+async def test_an_unidentified_caller_is_told_only_of_public_policies(tmp_path: Path) -> None:
+    with house(tmp_path) as built:
+        public = built.negotiator.engine.bundle.public_ids | {"human-only"}
+        api_token = built.agent()
+        async with built.client() as client:
+            anonymous = (await client.post(NEGOTIATIONS, json=example(Level.L3))).json()["body"]
+            known = (await client.post(NEGOTIATIONS, json=example(Level.L3), headers=bearer(api_token))).json()["body"]
+
+    def named(body: dict[str, Any]) -> set[str]:
+        cells = [*body["actions"].values(), *body["level_obligations"]]
+        cells += [obligation for cell in body["actions"].values() for obligation in cell["obligations"]]
+        return {policy for cell in cells for policy in cell["policies"]}
+
+    assert named(anonymous) <= public
+    assert not named(known) <= public, "an identified agent sees every policy that fired"

@@ -126,6 +126,7 @@ async def test_what_a_low_level_can_never_do_is_refused(tmp_path: Path) -> None:
             refused = problem(answer)
         assert (refused["status"], refused["code"], refused["obligations"]) == (403, "refused", [])
         assert refused["policies"], "even a final no names its policies"
+        assert refused["next_action"].startswith("declare "), "and what to declare instead"
         assert refused["fallback"]
 
 
