@@ -281,7 +281,7 @@ def _plain_dump(value: object, *, nulls: bool) -> bytes | None:
         nulls: whether None may stand in it, too.
     """
     try:
-        dumped = orjson.dumps(value, default=_built_in, option=_DUMP_OPTIONS)
+        dumped = orjson.dumps(value, _built_in, _DUMP_OPTIONS)
     except TypeError:
         return None
     return dumped if _is_plain(value, nulls=nulls, all_ascii=dumped.isascii()) else None

@@ -248,6 +248,7 @@ class Settings(_Strict):
         return self.public_url or "http://localhost"
 
 
+_TABLES: Mapping[str | int, type[BaseModel]] = {"routes": RouteSettings, "unmatched": UnmatchedSettings}
 _LIST_KEYS = frozenset({"allowed_hosts"})
 _NUMBER_KEYS = frozenset(name for name, field in Settings.model_fields.items() if field.annotation is int)
 _TABLE_KEYS = frozenset({"routes", "unmatched"})
@@ -322,7 +323,7 @@ def _complaint(item: Any, *, text: str, file: Path | None) -> str:  # noqa: ANN4
     line = line_of(text, location)
     place = f"{file}, line {line}: " if file and line else (f"{file}: " if file else "")
     if item["type"] == "extra_forbidden":
-        known = RouteSettings.model_fields if location[0] == "routes" else Settings.model_fields
+        known = _TABLES.get(location[0] if len(location) > 1 else "", Settings).model_fields
         return f"{place}{key}: unknown key{_hint(str(location[-1]), known)}"
     words = str(item["msg"]).removeprefix("Value error, ")
     given = item.get("input")

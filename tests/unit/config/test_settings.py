@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from negotiator.config import Settings
+from negotiator.config import RouteSettings, Settings, UnmatchedSettings
 from negotiator.errors import ConfigError
 
 GOOD = """\
@@ -138,3 +138,21 @@ def test_the_public_host_is_always_allowed() -> None:
     assert settings.hosts == ("example.org", "www.example.org")
     assert settings.audience == "https://example.org"
     assert Settings().audience == "http://localhost"
+
+
+def misspelt() -> list[tuple[str, str]]:
+    top = [("", name) for name in Settings.model_fields if name not in {"routes", "unmatched"}]
+    return [
+        *top,
+        *(("[unmatched]", name) for name in UnmatchedSettings.model_fields),
+        *(("[[routes]]", name) for name in RouteSettings.model_fields),
+    ]
+
+
+@pytest.mark.parametrize(("table", "name"), misspelt())
+def test_every_key_misspelt_refuses_with_its_line(tmp_path: Path, table: str, name: str) -> None:
+    lines = ["", table, f"{name}x = 1"]
+    with pytest.raises(ConfigError) as caught:
+        Settings.load(write(tmp_path, "\n".join(lines)))
+    assert "line 3: " in caught.value.message
+    assert f"{name}x: unknown key; did you mean {name}" in caught.value.message
