@@ -30,7 +30,9 @@ from negotiator.services.answers import SUPPORT_BOUNDARY
 from negotiator.services.audit import Audit
 from negotiator.services.budgets import Budgets
 from negotiator.services.callers import Callers
+from negotiator.services.effect_list import EffectList
 from negotiator.services.enforcement import Enforcement
+from negotiator.services.leases import Leases
 from negotiator.services.negotiations import Negotiations, NegotiationTerms
 from negotiator.services.proposals import Proposals
 from negotiator.shipped import load_catalog, shipped_folder
@@ -93,6 +95,7 @@ class Negotiator:
             PolicyError: the policies cannot become active.
         """
         _ = self.engine, self.enforcement, self.negotiations, self.api
+        self.store.start()
 
     async def shutdown(self) -> None:
         """Write what is queued and let go."""
@@ -183,7 +186,19 @@ class Negotiator:
         """The project's durable state."""
         if folder := database_directory(self.settings.database):
             _make_folder(folder)
-        return open_store(self.settings.database, project=self.settings.project, clock=self.clock)
+        store = open_store(self.settings.database, project=self.settings.project, clock=self.clock)
+        store.attend(self.leases.chore)
+        return store
+
+    @cached_property
+    def leases(self) -> Leases:
+        """Effects under way in this process, and stalled ones of others."""
+        return Leases(self.clock)
+
+    @cached_property
+    def effects(self) -> EffectList:
+        """Effects that have no outcome, or none that anybody knows."""
+        return EffectList(self.store)
 
     @cached_property
     def signer(self) -> FileSigner:
@@ -215,6 +230,7 @@ class Negotiator:
             store=self.store,
             callers=self.callers,
             engine=lambda: self.engine,
+            leases=self.leases,
             clock=self.clock,
             ids=self.ids,
             prefix=self.prefix,

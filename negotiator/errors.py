@@ -6,6 +6,7 @@
     ├── ConfigError         the operator mends a setting (names file, key and line)
     ├── IntegrityError      somebody finds out who changed a record; never retried
     ├── UnavailableError    wait `retry_after_seconds` and try again
+    │   └── UnsureError     the same; and nobody knows yet whether it was written
     └── ClaimFailed         nobody: a transaction tells its service that a claimed fact is not so
 
 Rules:
@@ -26,6 +27,7 @@ __all__ = [
     "PolicyError",
     "RequestError",
     "UnavailableError",
+    "UnsureError",
     "quoted",
 ]
 
@@ -81,6 +83,10 @@ class UnavailableError(NegotiatorError):
     def __init__(self, message: str, *, code: str, retry_after_seconds: int = 1) -> None:
         super().__init__(message, code=code)
         self.retry_after_seconds = retry_after_seconds
+
+
+class UnsureError(UnavailableError):
+    """A commit's answer was lost and could not be found out in time: what it held may be durable, or not."""
 
 
 class ClaimFailed(NegotiatorError):  # noqa: N818 - it is a signal inside a transaction, not a fault

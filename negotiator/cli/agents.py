@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import getpass
-import os
 from pathlib import Path
 from typing import Any
 
 import click
 
 from negotiator.cli.output import as_json_option, config_option, print_json
-from negotiator.cli.site import opened
+from negotiator.cli.site import host_actor, opened
 from negotiator.model.levels import DEFAULT_IDENTIFIED_CAP, Level
 from negotiator.model.records import Agent
 from negotiator.model.times import format_time
@@ -35,7 +33,7 @@ def add(name: str, *, max_level: str, operated_by: str, config: Path | None, as_
     """Register the agent NAME and print its API token, once."""
     with opened(config) as negotiator:
         new = negotiator.administration.add_agent(
-            name, max_level=Level.parse(max_level), operated_by=operated_by, actor=_actor()
+            name, max_level=Level.parse(max_level), operated_by=operated_by, actor=host_actor()
         )
     if as_json:
         print_json({**_shown(new.agent), "api_token": new.api_token})
@@ -66,7 +64,7 @@ def list_agents(*, config: Path | None, as_json: bool) -> None:
 def revoke(name: str, *, config: Path | None, as_json: bool) -> None:
     """Revoke the agent NAME: its credentials and negotiations open nothing from now on."""
     with opened(config, existing=True) as negotiator:
-        agent = negotiator.administration.revoke_agent(name, actor=_actor())
+        agent = negotiator.administration.revoke_agent(name, actor=host_actor())
     if as_json:
         print_json(_shown(agent))
     else:
@@ -82,11 +80,3 @@ def _shown(agent: Agent) -> dict[str, Any]:
         "created_at": format_time(agent.created_at),
         "revoked_at": format_time(agent.revoked_at) if agent.revoked_at else None,
     }
-
-
-def _actor() -> str:
-    """Return who runs this command, for the ledger; by number where the machine has no name for it."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return f"uid-{os.getuid()}"

@@ -27,12 +27,14 @@ __all__ = ["COMMANDS", "main"]
 COMMANDS = MappingProxyType(
     {
         "agent": ("negotiator.cli.agents", "Register agents, list them, revoke them."),
+        "effects": ("negotiator.cli.effects", "Effects without a known outcome."),
         "demo": ("negotiator.cli.demo", "Tell the main job as a story over real HTTP."),
         "init": ("negotiator.cli.init", "Write a configuration and the shipped policies to FOLDER, for editing."),
         "ledger": ("negotiator.cli.ledger", "Read and verify the ledger."),
         "policy": ("negotiator.cli.policies", "Check policies before they decide anything."),
         "record": ("negotiator.cli.records", "Check, convert and digest UAI-1 messages."),
         "routes": ("negotiator.cli.routes", "Check the route rules."),
+        "store": ("negotiator.cli.store", "Look after the database: migrate, status, backup, restore."),
         "serve": ("negotiator.cli.serve", "Serve a website behind the negotiator."),
     }
 )
@@ -45,6 +47,7 @@ SERVER_MODULES = frozenset(
         "cryptography",
         "jinja2",
         "jwt",
+        "psycopg",
         "pydantic",
         "sqlalchemy",
         "starlette",

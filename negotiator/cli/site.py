@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import getpass
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +15,7 @@ from negotiator.demo.settings import demo_settings
 from negotiator.errors import ConfigError, quoted
 from negotiator.store import database_file
 
-__all__ = ["opened", "settings_of"]
+__all__ = ["check_is_there", "host_actor", "opened", "settings_of"]
 
 _DEMO_FOLDER = Path("var")
 
@@ -46,12 +48,30 @@ def opened(config: Path | None, *, existing: bool = False) -> Iterator[Negotiato
         ConfigError: as `settings_of` does; `database_missing`.
     """
     settings = settings_of(config)
-    file = database_file(settings.database)
-    if existing and file is not None and not file.exists():
-        message = f"there is no database {quoted(file)} yet; start the server first, or name its configuration"
-        raise ConfigError(message, code="database_missing")
+    if existing:
+        check_is_there(settings.database)
     negotiator = Negotiator(settings)
     try:
         yield negotiator
     finally:
         negotiator.stop()
+
+
+def check_is_there(database: str) -> None:
+    """Refuse to make a database where a command only makes sense with one.
+
+    Raises:
+        ConfigError: `database_missing`.
+    """
+    file = database_file(database)
+    if file is not None and not file.exists():
+        message = f"there is no database {quoted(file)} yet; start the server first, or name its configuration"
+        raise ConfigError(message, code="database_missing")
+
+
+def host_actor() -> str:
+    """Return who runs this command, for the ledger; by number where the machine has no name for it."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"uid-{os.getuid()}"

@@ -84,6 +84,7 @@ class Refusal:
         detail: what was wrong with this request, for a person; never echoes it raw.
         next_action: the one next thing to do; empty leaves it to the code's own.
         retry_after_seconds: 0 where waiting does not help.
+        effect_id: the effect that has to be settled first; empty where it is the decision itself, or none.
     """
 
     code: str
@@ -96,6 +97,7 @@ class Refusal:
     safe_default: str = ""
     next_action: str = ""
     retry_after_seconds: int = 0
+    effect_id: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
 from typing import Any, Literal
 
 from negotiator.model.facts import AgentFacts, DeclaredFacts, IdentityKind
@@ -13,6 +13,7 @@ from negotiator.model.levels import Level
 
 __all__ = [
     "Agent",
+    "Closing",
     "Credential",
     "Identity",
     "Intent",
@@ -122,6 +123,20 @@ class OutcomeEnd(StrEnum):
     SITE_ERROR = "site_error"
     ABORTED = "aborted"
     INTERRUPTED = "interrupted"
+
+
+class Closing(Enum):
+    """What recording an outcome did.
+
+    Attributes:
+        FIRST: the effect was open.
+        LATE: a sweep had called it interrupted; now it has its true end.
+        NONE: it has an outcome already, or there never was such an effect.
+    """
+
+    FIRST = auto()
+    LATE = auto()
+    NONE = auto()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

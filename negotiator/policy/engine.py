@@ -13,6 +13,7 @@ It does not: look at clocks, credentials or consent ids; whoever acts on an answ
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,6 +35,9 @@ __all__ = ["DEFAULT_PROJECT", "Engine"]
 DEFAULT_PROJECT = "default"
 _Asked: TypeAlias = tuple[Query, Slice]
 _Request: TypeAlias = dict[str, Any]
+
+_ORDINAL = re.compile(r'(\bRequest::)"\d+"')
+"""A request's place in its batch, as Cedar's errors name it; the same question has the same error wherever it stood."""
 
 
 class Engine:
@@ -177,7 +181,7 @@ def _by_handle(asked: Sequence[_Asked], places: Iterable[int]) -> Iterable[tuple
 
 def _verdict(result: cedarpy.AuthzResult) -> Verdict:
     diagnostics = result.diagnostics
-    errors = diagnostics.errors
+    errors = [_ORDINAL.sub(r'\1"-"', error) for error in diagnostics.errors]
     if result.decision is cedarpy.Decision.NoDecision and not errors:
         errors = ["no decision"]
     return Verdict(allowed=result.allowed, reasons=diagnostics.reasons, errors=errors)

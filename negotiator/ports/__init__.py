@@ -14,6 +14,7 @@ from negotiator.ports.aggregates import (
     AgentReads,
     AgentWrites,
     IdempotencyWrites,
+    IntentReads,
     IntentWrites,
     LedgerReads,
     NegotiationReads,
@@ -22,14 +23,16 @@ from negotiator.ports.aggregates import (
     ProposalWrites,
 )
 from negotiator.ports.environment import Clock, Ids, PolicySource, Signer, Verifiers
-from negotiator.ports.transactions import Lane, Reader, Store, Tx
+from negotiator.ports.transactions import Chore, Lane, Reader, Store, Tx
 
 __all__ = [
     "AgentReads",
     "AgentWrites",
+    "Chore",
     "Clock",
     "IdempotencyWrites",
     "Ids",
+    "IntentReads",
     "IntentWrites",
     "Lane",
     "LedgerReads",

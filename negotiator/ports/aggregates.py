@@ -7,12 +7,13 @@ from datetime import datetime
 from typing import Protocol
 
 from negotiator.model.levels import Level
-from negotiator.model.records import Agent, Credential, Intent, KeyUse, Negotiation, OutcomeEnd, Proposal
+from negotiator.model.records import Agent, Closing, Credential, Intent, KeyUse, Negotiation, OutcomeEnd, Proposal
 
 __all__ = [
     "AgentReads",
     "AgentWrites",
     "IdempotencyWrites",
+    "IntentReads",
     "IntentWrites",
     "LedgerReads",
     "NegotiationReads",
@@ -82,17 +83,39 @@ class NegotiationWrites(NegotiationReads, Protocol):
         ...
 
 
-class IntentWrites(Protocol):
+class IntentReads(Protocol):
     """Effects between their intent and their outcome."""
+
+    def get(self, decision_id: str) -> Intent | None: ...
+
+    def unfinished(self) -> Sequence[Intent]:
+        """Return what is open or was interrupted, newest first, at most 1,000."""
+        ...
+
+    def open_count(self) -> int:
+        """Return how many have no outcome yet."""
+        ...
+
+
+class IntentWrites(IntentReads, Protocol):
+    """Changes to effects."""
 
     def open(self, intent: Intent) -> None: ...
 
-    def close(self, decision_id: str, end: OutcomeEnd, at: datetime) -> bool:
-        """Record the outcome; False if it had one already (then the new one is late)."""
+    def close(self, decision_id: str, end: OutcomeEnd, at: datetime) -> Closing:
+        """Record the outcome of an open or an interrupted effect; anything else is left as it is."""
         ...
 
-    def is_open(self, decision_id: str) -> bool:
-        """Whether the effect has no outcome yet."""
+    def renew(self, owner: str) -> None:
+        """Raise the lease of every open intent of `owner`."""
+        ...
+
+    def of_others(self, owner: str) -> Sequence[Intent]:
+        """Return the oldest open intents of other processes, at most 5,000."""
+        ...
+
+    def interrupt(self, intent: Intent, at: datetime) -> bool:
+        """Claim and end: it is open, and its owner has not raised its lease since `intent` was read."""
         ...
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
 from typing import Protocol, TypeVar
@@ -12,6 +13,7 @@ from negotiator.ports.aggregates import (
     AgentReads,
     AgentWrites,
     IdempotencyWrites,
+    IntentReads,
     IntentWrites,
     LedgerReads,
     NegotiationReads,
@@ -20,7 +22,7 @@ from negotiator.ports.aggregates import (
     ProposalWrites,
 )
 
-__all__ = ["Lane", "Reader", "Store", "Tx"]
+__all__ = ["Chore", "Lane", "Reader", "Store", "Tx"]
 
 T = TypeVar("T")
 
@@ -40,6 +42,8 @@ class Reader(Protocol):
     def agents(self) -> AgentReads: ...
     @property
     def negotiations(self) -> NegotiationReads: ...
+    @property
+    def intents(self) -> IntentReads: ...
     @property
     def proposals(self) -> ProposalReads: ...
     @property
@@ -75,15 +79,45 @@ class Tx(Protocol):
     def proposals(self) -> ProposalWrites: ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chore:
+    """A unit that a process runs again and again while it writes.
+
+    Attributes:
+        name: for the log.
+        every_seconds: pause between two runs, by the monotonic clock.
+        unit: as any unit is: it may run again after a failure, at the next turn.
+        at_stop: run once more when the store stops, after everything that waited.
+    """
+
+    name: str
+    every_seconds: float
+    unit: Callable[[Tx], object]
+    at_stop: bool = False
+
+
 class Store(Protocol):
     """The durable state of one project."""
+
+    def attend(self, chore: Chore) -> None:
+        """Run `chore` from now on, on the writer's thread and in its batches, once that thread has started."""
+        ...
+
+    def start(self) -> None:
+        """Start the writer's thread, and with it the chores; else the first unit does."""
+        ...
+
+    def waiting(self) -> Mapping[Lane, int]:
+        """Return how many units wait in each lane of this process."""
+        ...
 
     async def transact(self, unit: Callable[[Tx], T], lane: Lane = Lane.GOVERNED) -> T:
         """Run `unit` in the writer's next batch and return its value once that batch is committed.
 
         Raises:
             ClaimFailed: as the unit raised it; the unit left nothing.
-            UnavailableError: `ledger_unavailable`; nothing of the unit is known to be durable.
+            UnavailableError: `ledger_unavailable`; nothing of the unit is durable.
+            UnsureError: `ledger_unavailable`; whether it is durable could not be found out in time.
         """
         ...
 

@@ -30,12 +30,14 @@ class Begun:
         proposal_id: the proposal that waits; empty where the site is to be called.
         replayed: the proposal was filed by an earlier request with the same key.
         refused: the code of a key that was taken already; empty otherwise.
+        first_decision_id: of the request that took the key.
     """
 
     decision_id: str
     proposal_id: str = ""
     replayed: bool = False
     refused: str = ""
+    first_decision_id: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +84,7 @@ class Effect:
             tx.append(self._draft(EntryKind.REPLAY, again | {"proposal_id": taken.proposal_id}))
             return Begun(decision_id=self.decision_id, proposal_id=taken.proposal_id, replayed=True)
         tx.append(self._draft(EntryKind.DECISION, again | {"decision": "deny", "code": code}))
-        return Begun(decision_id=self.decision_id, refused=code)
+        return Begun(decision_id=self.decision_id, refused=code, first_decision_id=taken.decision_id)
 
     def _draft(self, kind: EntryKind, own: Mapping[str, EntryValue]) -> EntryDraft:
         return EntryDraft(kind=kind, members={**self.members, **own, "decision_id": self.decision_id})

@@ -9,25 +9,27 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from typing import assert_never
 
-from negotiator.errors import RequestError
+from negotiator.canonical import sha256_hex
+from negotiator.errors import RequestError, UnavailableError, UnsureError
 from negotiator.model.decisions import Decision, Query
 from negotiator.model.entries import EntryDraft, EntryKind, EntryValue
 from negotiator.model.facts import ANONYMOUS, DeclaredFacts, RequestFacts
 from negotiator.model.governed import GovernedRequest, Outcome, Refusal, Verdict
 from negotiator.model.levels import Level
-from negotiator.model.records import Principal
+from negotiator.model.records import OutcomeEnd, Principal
 from negotiator.policy import Engine, settle
 from negotiator.ports import Clock, Ids, Lane, Store, Tx
 from negotiator.services.callers import NOBODY, Caller, Callers, until_claimed
-from negotiator.services.effects import Effect
+from negotiator.services.effects import Begun, Effect
 from negotiator.services.keys import has_key
+from negotiator.services.leases import Leases, record_outcome
 from negotiator.services.recording import (
     claim_members,
     decision_members,
-    outcome_draft,
     request_members,
     undecided_members,
 )
@@ -35,11 +37,13 @@ from negotiator.services.refusals import declaration_obligation, from_decision
 
 __all__ = ["Enforcement"]
 
+_NOT_CALLED = Outcome(end=OutcomeEnd.ABORTED, status=0, body_bytes=0, body_sha256=sha256_hex(b""))
 _DECLARE_AGAIN = frozenset({"declaration_required", "negotiation_expired"})
 _KEY_DETAILS: Mapping[str, str] = {
     "idempotency_mismatch": "this idempotency key was used for another request; take a new key for a new request",
     "idempotency_in_flight": "the first request with this key is still under way; wait for its answer",
     "idempotency_answer_not_stored": "the request with this key was carried out; its answer is not kept",
+    "outcome_unknown": "the request with this key was begun, and nobody knows yet whether it was carried out",
 }
 
 
@@ -47,11 +51,20 @@ class Enforcement:
     """Decides and records governed requests of one project."""
 
     def __init__(
-        self, *, store: Store, callers: Callers, engine: Callable[[], Engine], clock: Clock, ids: Ids, prefix: str
+        self,
+        *,
+        store: Store,
+        callers: Callers,
+        engine: Callable[[], Engine],
+        leases: Leases,
+        clock: Clock,
+        ids: Ids,
+        prefix: str,
     ) -> None:
         self._store = store
         self._callers = callers
         self._engine = engine
+        self._leases = leases
         self._clock = clock
         self._ids = ids
         self._prefix = prefix
@@ -76,14 +89,13 @@ class Enforcement:
         """Write the outcome of an effect and close its intent.
 
         Raises:
-            UnavailableError: it could not be written; the intent stays open and its outcome unknown.
+            UnavailableError: it could not be written in time. It is owed, and written when the ledger takes it.
         """
-
-        def unit(tx: Tx) -> None:
-            first = tx.intents.close(verdict.decision_id, outcome.end, tx.now)
-            tx.append(outcome_draft(verdict, outcome, late=not first))
-
-        await self._store.transact(unit, Lane.OUTCOME)
+        try:
+            await self._store.transact(lambda tx: record_outcome(tx, verdict, outcome), Lane.OUTCOME)
+        except UnavailableError:
+            self._leases.owe(verdict, outcome)
+            raise
 
     async def _decide_once(self, request: GovernedRequest, *, fresh: bool) -> Verdict:
         try:
@@ -168,9 +180,9 @@ class Enforcement:
             members={**members, **request_members(request)},
             proposal_id=self._ids.new() if level is not None and request.rule.holds else "",
         )
-        begun = await self._store.transact(effect.begin)
+        begun = await self._begin(effect)
         if begun.refused:
-            return _key_refused(begun.refused, begun.decision_id, level)
+            return _key_refused(begun, level)
         if begun.proposal_id:
             return Verdict(
                 kind="hold",
@@ -179,15 +191,20 @@ class Enforcement:
                 proposal_id=begun.proposal_id,
                 replayed=begun.replayed,
             )
-        return Verdict(
-            kind="proceed",
-            decision_id=begun.decision_id,
-            level=level,
-            intent_open=True,
-            principal=effect.principal,
-            action=request.rule.action,
-            trace_id=request.presented.trace_id,
-        )
+        return _effect_verdict(effect, level)
+
+    async def _begin(self, effect: Effect) -> Begun:
+        """Begin the effect; where nobody can go on with it, owe the outcome: the site was not called.
+
+        Raises:
+            UnavailableError: nothing has begun, or nobody knows.
+        """
+        try:
+            return await self._store.transact(effect.begin)
+        except (UnsureError, asyncio.CancelledError):
+            if not effect.proposal_id:
+                self._leases.owe(_effect_verdict(effect, None), _NOT_CALLED)
+            raise
 
     def _query(self, request: GovernedRequest, caller: Caller) -> Query:
         negotiation = caller.negotiation
@@ -241,6 +258,23 @@ def _principal(request: GovernedRequest, caller: Caller) -> Principal:
     return Principal(type="Agent", id=caller.identity.subject)
 
 
-def _key_refused(code: str, decision_id: str, level: Level | None) -> Verdict:
-    refusal = Refusal(code=code, detail=_KEY_DETAILS[code], decision_id=decision_id)
-    return Verdict(kind="refuse", decision_id=decision_id, level=level, refusal=refusal)
+def _effect_verdict(effect: Effect, level: Level | None) -> Verdict:
+    return Verdict(
+        kind="proceed",
+        decision_id=effect.decision_id,
+        level=level,
+        intent_open=True,
+        principal=effect.principal,
+        action=effect.request.rule.action,
+        trace_id=effect.request.presented.trace_id,
+    )
+
+
+def _key_refused(begun: Begun, level: Level | None) -> Verdict:
+    refusal = Refusal(
+        code=begun.refused,
+        detail=_KEY_DETAILS[begun.refused],
+        decision_id=begun.decision_id,
+        effect_id=begun.first_decision_id,
+    )
+    return Verdict(kind="refuse", decision_id=begun.decision_id, level=level, refusal=refusal)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from negotiator.canonical import digest, sha256_hex
 from negotiator.model.governed import GovernedRequest
-from negotiator.model.records import KeyUse
+from negotiator.model.records import Intent, KeyUse, OutcomeEnd
 from negotiator.ports import Tx
 from negotiator.services.callers import Caller
 
@@ -42,9 +42,13 @@ def taken_code(tx: Tx, taken: KeyUse, wanted: KeyUse) -> str:
     """Return the refusal's code for a slot that is taken."""
     if taken.fingerprint != wanted.fingerprint:
         return "idempotency_mismatch"
-    if tx.intents.is_open(taken.decision_id):
-        return "idempotency_in_flight"
-    return "idempotency_answer_not_stored"
+    match tx.intents.get(taken.decision_id):
+        case Intent(ended_at=None):
+            return "idempotency_in_flight"
+        case Intent(end=OutcomeEnd.INTERRUPTED):
+            return "outcome_unknown"
+        case _:
+            return "idempotency_answer_not_stored"
 
 
 def _fingerprint(request: GovernedRequest) -> str:

@@ -15,12 +15,13 @@ from negotiator.model.facts import ResourceFacts, nonzero
 from negotiator.model.governed import GovernedRequest, Outcome, Presented, Verdict
 from negotiator.model.levels import Level
 from negotiator.model.obligations import Obligation
-from negotiator.model.records import KeyUse, Principal
+from negotiator.model.records import Intent, KeyUse, OutcomeEnd, Principal
 from negotiator.services.callers import Caller
 
 __all__ = [
     "claim_members",
     "decision_members",
+    "interrupted_draft",
     "outcome_draft",
     "presented_members",
     "request_members",
@@ -133,6 +134,17 @@ def outcome_draft(verdict: Verdict, outcome: Outcome, *, late: bool) -> EntryDra
         members["trace_id"] = verdict.trace_id
     if late:
         members["late"] = True
+    return EntryDraft(kind=EntryKind.OUTCOME, members=members)
+
+
+def interrupted_draft(intent: Intent) -> EntryDraft:
+    """Return the entry that ends an intent whose process no longer stirs: nobody knows what became of the effect."""
+    members: dict[str, EntryValue] = {
+        "decision_id": intent.decision_id,
+        "action": intent.action,
+        "end": OutcomeEnd.INTERRUPTED.value,
+        "principal": {"type": intent.principal_type, "id": intent.subject},
+    }
     return EntryDraft(kind=EntryKind.OUTCOME, members=members)
 
 

@@ -5,21 +5,29 @@
 SQL exists only in this package.
 """
 
-from negotiator.store.engine import database_directory, database_file
+from negotiator.store.copies import Copied, back_up, restore
+from negotiator.store.engine import database_directory, database_file, database_place
 from negotiator.store.environment import PolicyFolder, RandomIds, SystemClock
 from negotiator.store.keys import FileSigner, PepperVerifiers
 from negotiator.store.schema import migrate
 from negotiator.store.sql_store import SqlStore, open_store
+from negotiator.store.status import StoreStatus, status_of
 
 __all__ = [
+    "Copied",
     "FileSigner",
     "PepperVerifiers",
     "PolicyFolder",
     "RandomIds",
     "SqlStore",
+    "StoreStatus",
     "SystemClock",
+    "back_up",
     "database_directory",
     "database_file",
+    "database_place",
     "migrate",
     "open_store",
+    "restore",
+    "status_of",
 ]

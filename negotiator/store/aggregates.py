@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from negotiator.model.levels import Level
-from negotiator.model.records import Agent, Credential, Intent, KeyUse, Negotiation, OutcomeEnd, Proposal
+from negotiator.model.records import Agent, Closing, Credential, Intent, KeyUse, Negotiation, OutcomeEnd, Proposal
 from negotiator.model.times import format_time
 from negotiator.store import statements
 from negotiator.store.hot import Row, Sql
@@ -66,7 +66,7 @@ class AgentRows(_Rows):
         rows = AGENT.to_row(self._project, agent), CREDENTIAL.to_row(self._project, credential)
         if self._sql.changed(statements.ADD_AGENT, **rows[0]) != 1:
             return False
-        self._sql.changed(statements.ADD_CREDENTIAL, **rows[1])
+        self._sql.run(statements.ADD_CREDENTIAL, **rows[1])
         return True
 
     def revoke(self, name: str, at: datetime) -> Agent | None:
@@ -75,8 +75,8 @@ class AgentRows(_Rows):
         if agent is None:
             return None
         values = {"of_project": self._project, "of_agent": agent.agent_id, "at": format_time(at)}
-        self._sql.changed(statements.REVOKE_AGENT, **values)
-        self._sql.changed(statements.REVOKE_CREDENTIALS, **values)
+        self._sql.run(statements.REVOKE_AGENT, **values)
+        self._sql.run(statements.REVOKE_CREDENTIALS, **values)
         return replace(agent, revoked_at=at)
 
     def claim_credential(self, credential_id: str, max_level: Level) -> bool:
@@ -121,7 +121,7 @@ class NegotiationRows(_Rows):
 
     def add(self, negotiation: Negotiation) -> None:
         """Store it."""
-        self._sql.changed(statements.ADD_NEGOTIATION, **NEGOTIATION.to_row(self._project, negotiation))
+        self._sql.run(statements.ADD_NEGOTIATION, **NEGOTIATION.to_row(self._project, negotiation))
 
     def end(self, negotiation_id: str, at: datetime) -> bool:
         """End it; False if it was not live."""
@@ -137,29 +137,61 @@ class NegotiationRows(_Rows):
 
 
 class IntentRows(_Rows):
-    """Effects between intent and outcome (`IntentWrites`)."""
+    """Effects between intent and outcome (`IntentReads`, `IntentWrites`)."""
 
     __slots__ = ()
 
     def open(self, intent: Intent) -> None:
         """Store it."""
-        self._sql.changed(statements.OPEN_INTENT, **INTENT.to_row(self._project, intent))
+        self._sql.run(statements.OPEN_INTENT, **INTENT.to_row(self._project, intent))
 
-    def close(self, decision_id: str, end: OutcomeEnd, at: datetime) -> bool:
-        """Record the outcome; False if it had one already, or never an intent."""
+    def close(self, decision_id: str, end: OutcomeEnd, at: datetime) -> Closing:
+        """Record the outcome of an open or an interrupted effect."""
+        values = {
+            "of_project": self._project,
+            "of_decision": decision_id,
+            "new_end": end.value,
+            "new_ended_at": format_time(at),
+        }
+        if self._sql.changed(statements.CLOSE_INTENT, **values) == 1:
+            return Closing.FIRST
+        if self._sql.changed(statements.CORRECT_INTENT, **values) == 1:
+            return Closing.LATE
+        return Closing.NONE
+
+    def interrupt(self, intent: Intent, at: datetime) -> bool:
+        """Claim and end: it is open, and its owner has not raised its lease since `intent` was read."""
         changed = self._sql.changed(
-            statements.CLOSE_INTENT,
+            statements.INTERRUPT_INTENT,
             of_project=self._project,
-            of_decision=decision_id,
-            new_end=end.value,
+            of_decision=intent.decision_id,
+            of_owner=intent.owner,
+            old_lease_seq=intent.lease_seq,
             new_ended_at=format_time(at),
+            new_end=OutcomeEnd.INTERRUPTED.value,
         )
         return changed == 1
 
-    def is_open(self, decision_id: str) -> bool:
-        """Whether the effect has no outcome yet."""
-        row = self._sql.row(statements.INTENT_IS_OPEN, of_project=self._project, of_decision=decision_id)
-        return row is not None
+    def renew(self, owner: str) -> None:
+        """Raise the lease of every open intent of `owner`."""
+        self._sql.run(statements.RENEW_INTENTS, of_project=self._project, of_owner=owner)
+
+    def get(self, decision_id: str) -> Intent | None:
+        """Return the intent, open or ended."""
+        return _one(INTENT, self._sql.row(statements.INTENT, of_project=self._project, of_decision=decision_id))
+
+    def of_others(self, owner: str) -> tuple[Intent, ...]:
+        """Return the oldest open intents of other processes, at most 5,000."""
+        rows = self._sql.rows(statements.OPEN_INTENTS_OF_OTHERS, of_project=self._project, of_owner=owner)
+        return _all(INTENT, rows)
+
+    def unfinished(self) -> tuple[Intent, ...]:
+        """Return what is open or interrupted, newest first, at most 1,000."""
+        return _all(INTENT, self._sql.rows(statements.UNFINISHED_INTENTS, of_project=self._project))
+
+    def open_count(self) -> int:
+        """Return how many effects have no outcome yet."""
+        return int(self._sql.rows(statements.COUNT_OPEN_INTENTS, of_project=self._project)[0][0])
 
 
 class IdempotencyRows(_Rows):
@@ -199,4 +231,4 @@ class ProposalRows(_Rows):
 
     def add(self, proposal: Proposal) -> None:
         """Store it."""
-        self._sql.changed(statements.ADD_PROPOSAL, **PROPOSAL.to_row(self._project, proposal))
+        self._sql.run(statements.ADD_PROPOSAL, **PROPOSAL.to_row(self._project, proposal))

@@ -8,6 +8,8 @@ Rules:
 
 - A statement is compiled when it is first run, and never again in that process.
 - Results are always fetched whole: an open result would keep COMMIT and RELEASE from working.
+- `rows`, `row` and `changed` wait for what they return, `run` and `insert_all` for nothing; where that makes a
+  difference (pipeline mode), `settle` is how one waits.
 - `before` is called ahead of each statement: the writer opens its savepoint there, and only there.
 """
 
@@ -27,15 +29,15 @@ Row: TypeAlias = Sequence[Any]
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """A compiled statement: its text, the order of its parameters, and those that Core put in itself."""
+    """A compiled statement: its text, the order of its parameters (None: by name), and those that Core put in."""
 
     sql: str
-    order: tuple[str, ...]
+    order: tuple[str, ...] | None
     constants: Mapping[str, Any]
 
-    def parameters(self, values: Mapping[str, Any]) -> tuple[Any, ...]:
+    def parameters(self, values: Mapping[str, Any]) -> tuple[Any, ...] | dict[str, Any]:
         given = {**self.constants, **values}
-        return tuple(given[name] for name in self.order)
+        return given if self.order is None else tuple(given[name] for name in self.order)
 
 
 class Hot:
@@ -55,17 +57,26 @@ class Hot:
     def _compile(self, statement: ClauseElement) -> _Text:
         compiled = statement.compile(dialect=self._dialect)
         constants = {name: value for name, value in compiled.params.items() if value is not None}
-        order: Sequence[str] = getattr(compiled, "positiontup", None) or ()
-        return _Text(str(compiled), tuple(order), constants)
+        order: Sequence[str] | None = getattr(compiled, "positiontup", None)
+        by_name = order is None and bool(compiled.params)
+        return _Text(str(compiled), None if by_name else tuple(order or ()), constants)
 
 
 class Sql:
     """Runs statements on one cursor, inside a transaction that somebody else began and will end."""
 
-    def __init__(self, cursor: DBAPICursor, hot: Hot, *, before: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self,
+        cursor: DBAPICursor,
+        hot: Hot,
+        *,
+        before: Callable[[], None] | None = None,
+        settle: Callable[[], None] | None = None,
+    ) -> None:
         self._cursor = cursor
         self._hot = hot
         self._before = before
+        self._settle = settle
 
     def rows(self, statement: ClauseElement, **values: object) -> list[Row]:
         """Return every row of a query."""
@@ -80,13 +91,20 @@ class Sql:
     def changed(self, statement: ClauseElement, **values: object) -> int:
         """Run a change and return how many rows it touched."""
         self._execute(statement, values)
+        if self._settle is not None:
+            self._settle()
         return self._cursor.rowcount
+
+    def run(self, statement: ClauseElement, **values: object) -> None:
+        """Run a change whose effect is certain; a failure shows at the next statement that is waited for."""
+        self._execute(statement, values)
 
     def insert_all(self, statement: ClauseElement, rows: Iterable[Mapping[str, Any]]) -> None:
         """Run an insert once for each row."""
         text = self._hot.text(statement)
         self._announce()
-        self._cursor.executemany(text.sql, [text.parameters(row) for row in rows])
+        parameters: Any = [text.parameters(row) for row in rows]
+        self._cursor.executemany(text.sql, parameters)
 
     def _execute(self, statement: ClauseElement, values: Mapping[str, Any]) -> None:
         text = self._hot.text(statement)

@@ -58,13 +58,14 @@ class Lanes(Generic[T]):
             self._lanes[lane].append(item)
             self._changed.notify()
 
-    def take(self) -> list[T]:
-        """Return everything that waits, after waiting for something; empty once closed and drained."""
+    def take(self, limit: int, timeout_seconds: float | None = None) -> list[T]:
+        """Return what waits, at most `limit`, after waiting for something; empty after `timeout_seconds` or `close`."""
         with self._changed:
-            self._changed.wait_for(lambda: self._closed or any(self._lanes.values()))
-            items = [item for lane in self._lanes.values() for item in lane]
+            self._changed.wait_for(lambda: self._closed or any(self._lanes.values()), timeout_seconds)
+            items: list[T] = []
             for lane in self._lanes.values():
-                lane.clear()
+                while lane and len(items) < limit:
+                    items.append(lane.popleft())
             return items
 
     def close(self) -> None:
@@ -77,3 +78,8 @@ class Lanes(Generic[T]):
     def closed(self) -> bool:
         """Whether newcomers are refused."""
         return self._closed
+
+    @property
+    def depths(self) -> Mapping[Lane, int]:
+        """How many wait in each lane."""
+        return {lane: len(waiting) for lane, waiting in self._lanes.items()}

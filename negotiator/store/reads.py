@@ -11,10 +11,10 @@ from sqlalchemy.exc import SQLAlchemyError
 from negotiator.errors import UnavailableError
 from negotiator.ports import Reader
 from negotiator.store import statements
-from negotiator.store.aggregates import AgentRows, NegotiationRows, ProposalRows
+from negotiator.store.aggregates import AgentRows, IntentRows, NegotiationRows, ProposalRows
 from negotiator.store.hot import Hot, Sql
 
-__all__ = ["LedgerRows", "StoreReader", "read"]
+__all__ = ["LedgerRows", "StoreReader", "octets", "read"]
 
 T = TypeVar("T")
 
@@ -44,7 +44,7 @@ class LedgerRows:
         for first in range(start, end, _LINES_AT_ONCE):
             last = min(first + _LINES_AT_ONCE, end)
             rows = self._sql.rows(statements.ENTRY_LINES, of_project=self._project, start=first, stop=last)
-            yield from (_octets(line) for (line,) in rows)
+            yield from (octets(line) for (line,) in rows)
 
     def leaf_hash(self, index: int) -> str | None:
         """Return the stored leaf hash of an entry."""
@@ -56,7 +56,7 @@ class LedgerRows:
         return 0 if last is None else int(last) + 1
 
 
-def _octets(line: object) -> bytes:
+def octets(line: object) -> bytes:
     """Return a stored line as bytes, also where somebody has stored something else in its place."""
     return line if isinstance(line, bytes) else str(line).encode()
 
@@ -79,6 +79,11 @@ class StoreReader:
     def negotiations(self) -> NegotiationRows:
         """Stored negotiations."""
         return NegotiationRows(self._sql, self._project)
+
+    @property
+    def intents(self) -> IntentRows:
+        """Effects between intent and outcome."""
+        return IntentRows(self._sql, self._project)
 
     @property
     def proposals(self) -> ProposalRows:

@@ -10,33 +10,62 @@ Rules:
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import URL, Connection
+from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from negotiator.errors import ConfigError, UnavailableError, quoted
-from negotiator.store.engine import database_url, reading_engine, writing_engine
+from negotiator.store.database import Database
+from negotiator.store.engine import database_at
 
-__all__ = ["migrate"]
+__all__ = ["SchemaState", "migrate", "schema_of"]
 
 _MIGRATIONS: Final = "negotiator.store:migrations"
 
 
-def migrate(url: str | URL) -> None:
-    """Bring the schema of the database at `url` up to this code's.
+@dataclass(frozen=True, slots=True)
+class SchemaState:
+    """Which revision a database has, and which is this code's newest; empty for a database without tables."""
+
+    present: str
+    newest: str
+
+    @property
+    def current(self) -> bool:
+        """Whether nothing is missing."""
+        return self.present == self.newest
+
+
+def schema_of(connection: Connection) -> SchemaState:
+    """Return which revision the database of `connection` has.
 
     Raises:
-        ConfigError: `schema_newer`, and as `database_url` does.
-        UnavailableError: `store_unavailable`, where the database cannot be opened, locked or written.
+        ConfigError: `schema_newer`.
     """
-    target = database_url(url) if isinstance(url, str) else url
+    return _state(connection, _config())
+
+
+def _config() -> Config:
     config = Config()
     config.set_main_option("script_location", _MIGRATIONS)
+    return config
+
+
+def migrate(database: Database | str) -> None:
+    """Bring the schema of a database up to this code's.
+
+    Raises:
+        ConfigError: `schema_newer`, as `database_at` does, and as `Database.check` does.
+        UnavailableError: `store_unavailable`, where the database cannot be opened, locked or written.
+    """
+    target = database_at(database) if isinstance(database, str) else database
+    config = _config()
     try:
         if not _is_current(target, config):
             _upgrade(target, config)
@@ -45,20 +74,22 @@ def migrate(url: str | URL) -> None:
         raise UnavailableError(message, code="store_unavailable") from problem
 
 
-def _is_current(url: URL, config: Config) -> bool:
-    engine = reading_engine(url)
+def _is_current(database: Database, config: Config) -> bool:
+    engine = database.reading_engine()
     try:
         with engine.begin() as connection:
-            return _at_head(connection, config)
+            database.check(connection)
+            return _state(connection, config).current
     finally:
         engine.dispose()
 
 
-def _upgrade(url: URL, config: Config) -> None:
-    engine = writing_engine(url)
+def _upgrade(database: Database, config: Config) -> None:
+    engine = database.writing_engine()
     try:
         with engine.begin() as connection:
-            if _at_head(connection, config):
+            database.lock_schema(connection)
+            if _state(connection, config).current:
                 return
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
@@ -66,8 +97,8 @@ def _upgrade(url: URL, config: Config) -> None:
         engine.dispose()
 
 
-def _at_head(connection: Connection, config: Config) -> bool:
-    """Whether the database is at the newest revision.
+def _state(connection: Connection, config: Config) -> SchemaState:
+    """Return which revision a database has.
 
     Raises:
         ConfigError: `schema_newer`.
@@ -79,4 +110,4 @@ def _at_head(connection: Connection, config: Config) -> bool:
     if unknown:
         message = f"the database has schema {quoted(unknown[0])}, which this version does not know; install a newer one"
         raise ConfigError(message, code="schema_newer")
-    return set(present) == set(scripts.get_heads())
+    return SchemaState(present="".join(present), newest="".join(scripts.get_heads()))

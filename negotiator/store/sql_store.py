@@ -12,20 +12,21 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TypeVar
 
-from sqlalchemy import URL, Connection, Engine
+from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from negotiator.errors import ConfigError, UnavailableError, quoted
 from negotiator.ledger import genesis
 from negotiator.model.times import format_time
-from negotiator.ports import Clock, Ids, Lane, Reader, Tx
+from negotiator.ports import Chore, Clock, Ids, Lane, Reader, Tx
 from negotiator.store import statements
-from negotiator.store.engine import database_url, hold_memory, reading_engine, writing_engine
+from negotiator.store.database import Database
+from negotiator.store.engine import database_at
 from negotiator.store.environment import RandomIds
 from negotiator.store.hot import Hot
 from negotiator.store.reads import read
@@ -55,12 +56,20 @@ def open_store(
         UnavailableError: `store_unavailable`.
     """
     _check_project(project)
-    target = database_url(url)
-    anchor = hold_memory(target)
-    migrate(target)
-    _found_project(target, project, clock)
+    database = database_at(url)
+    anchor = _hold(database)
+    migrate(database)
+    _found_project(database, project, clock)
     maker = RandomIds() if ids is None else ids
-    return SqlStore(target, project=project, clock=clock, ids=maker, owner=owner, step=step, anchor=anchor)
+    return SqlStore(database, project=project, clock=clock, ids=maker, owner=owner, step=step, anchor=anchor)
+
+
+def _hold(database: Database) -> Connection | None:
+    try:
+        return database.hold()
+    except SQLAlchemyError as problem:
+        message = "the database cannot be opened now; try again"
+        raise UnavailableError(message, code="store_unavailable") from problem
 
 
 def _check_project(project: str) -> None:
@@ -69,14 +78,15 @@ def _check_project(project: str) -> None:
         raise ConfigError(message, code="project_invalid")
 
 
-def _found_project(url: URL, project: str, clock: Clock) -> None:
+def _found_project(database: Database, project: str, clock: Clock) -> None:
     """Make the project's row and its empty ledger, unless they are there."""
-    readers, writers = reading_engine(url), writing_engine(url)
+    readers, writers = database.reading_engine(), database.writing_engine()
     try:
         with readers.begin() as connection:
             if _is_founded(connection, project):
                 return
         with writers.begin() as connection:
+            database.lock_schema(connection)
             if not _is_founded(connection, project):
                 _add_project(connection, project, clock)
     except SQLAlchemyError as problem:
@@ -119,7 +129,7 @@ class SqlStore:
 
     def __init__(
         self,
-        url: URL,
+        database: Database,
         *,
         project: str,
         clock: Clock,
@@ -128,13 +138,14 @@ class SqlStore:
         step: Step | None,
         anchor: Connection | None,
     ) -> None:
-        self._url = url
+        self._database = database
         self._project = project
         self._clock = clock
         self._ids = ids
         self._owner: tuple[int, str | None] = (os.getpid(), owner)
         self._step = step
         self._anchor = anchor
+        self._chores: list[Chore] = []
         self._processes: dict[int, _Process] = {}
         self._inherited: list[_Process] = []
 
@@ -166,6 +177,18 @@ class SqlStore:
             raise UnavailableError(message, code="store_unavailable")
         return read(here.readers, here.hot, self._project, query)
 
+    def attend(self, chore: Chore) -> None:
+        """Run `chore` from now on; see `ports.Store.attend`."""
+        self._chores.append(chore)
+
+    def start(self) -> None:
+        """Start the writer's thread of this process."""
+        self._here().writer.start()
+
+    def waiting(self) -> Mapping[Lane, int]:
+        """Return how many units wait in each lane of this process."""
+        return self._here().writer.depths
+
     def stop(self, timeout_seconds: float = 10.0) -> None:
         """Refuse new units, write what is queued, end the writer and close every connection of this process."""
         here = self._here()
@@ -195,12 +218,13 @@ class SqlStore:
     def _new_process(self, pid: int) -> _Process:
         first_pid, given = self._owner
         owner = given if given is not None and pid == first_pid else self._ids.new()
-        readers = reading_engine(self._url)
+        readers = self._database.reading_engine()
         writer = Writer(
-            engine=writing_engine(self._url),
+            database=self._database,
             project=self._project,
             owner=owner,
             clock=self._clock,
+            chores=self._chores,
             step=self._step,
         )
         return _Process(writer, readers, Hot(readers.dialect))

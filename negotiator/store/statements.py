@@ -38,30 +38,46 @@ __all__ = [
     "CLAIM_CREDENTIAL",
     "CLAIM_NEGOTIATION",
     "CLOSE_INTENT",
+    "CORRECT_INTENT",
+    "COUNT_OPEN_INTENTS",
     "END_NEGOTIATION",
+    "END_NEGOTIATIONS",
     "ENTRY_LEAF_HASH",
     "ENTRY_LINES",
     "HEAD",
     "IDENTICAL_NEGOTIATION",
-    "INTENT_IS_OPEN",
+    "INTENT",
+    "INTERRUPT_INTENT",
     "KEY_USE",
     "LAST_INDEX",
     "LOCK_HEAD",
     "MAX_LISTED",
+    "MAX_SWEPT",
+    "MAX_UNFINISHED",
     "MOVE_HEAD",
     "NEGOTIATION",
     "NEGOTIATIONS_OF_SUBJECT",
     "OPEN_INTENT",
+    "OPEN_INTENTS_OF_OTHERS",
     "PROJECT",
+    "PROJECTS",
     "PROPOSAL",
     "PROPOSALS_OF_SUBJECT",
+    "RENEW_INTENTS",
     "REVOKE_AGENT",
     "REVOKE_CREDENTIALS",
     "TAKE_KEY",
+    "UNFINISHED_INTENTS",
 ]
 
 MAX_LISTED = 100
 """Rows of a list that an agent can ask for."""
+
+MAX_SWEPT = 5_000
+"""Open intents of other processes that one sweep looks at, the oldest first."""
+
+MAX_UNFINISHED = 1_000
+"""Rows of the operators' list of effects without an outcome."""
 
 
 def _ours(table: Table) -> ColumnElement[bool]:
@@ -83,6 +99,7 @@ def _values(table: Table) -> list[ColumnElement[object]]:
 # Projects and the ledger
 
 PROJECT = select(projects.c.project_id).where(_ours(projects))
+PROJECTS = select(projects.c.project_id).order_by(projects.c.project_id)
 ADD_PROJECT = insert(projects)
 ADD_HEAD = insert(ledger_head)
 
@@ -187,20 +204,54 @@ ADD_NEGOTIATION = insert(negotiations)
 END_NEGOTIATION = (
     update(negotiations).where(_ours(negotiations), _this_negotiation, _live).values(ended_at=bindparam("new_ended_at"))
 )
+END_NEGOTIATIONS = update(negotiations).where(_ours(negotiations), _live).values(ended_at=bindparam("new_ended_at"))
 CLAIM_NEGOTIATION = select(literal(1)).where(_ours(negotiations), _this_negotiation, _live)
 
 # Effects
 
+_open = intents.c.ended_at.is_(None)
+_interrupted = intents.c.end == literal("interrupted")
+
 OPEN_INTENT = insert(intents)
 CLOSE_INTENT = (
     update(intents)
-    .where(_ours(intents), intents.c.decision_id == bindparam("of_decision"), intents.c.ended_at.is_(None))
+    .where(_ours(intents), intents.c.decision_id == bindparam("of_decision"), _open)
     .values(ended_at=bindparam("new_ended_at"), end=bindparam("new_end"))
 )
 
-INTENT_IS_OPEN = select(literal(1)).where(
-    _ours(intents), intents.c.decision_id == bindparam("of_decision"), intents.c.ended_at.is_(None)
+CORRECT_INTENT = (
+    update(intents)
+    .where(_ours(intents), intents.c.decision_id == bindparam("of_decision"), _interrupted)
+    .values(ended_at=bindparam("new_ended_at"), end=bindparam("new_end"))
 )
+INTERRUPT_INTENT = (
+    update(intents)
+    .where(
+        _ours(intents),
+        intents.c.decision_id == bindparam("of_decision"),
+        intents.c.owner == bindparam("of_owner"),
+        intents.c.lease_seq == bindparam("old_lease_seq"),
+        _open,
+    )
+    .values(ended_at=bindparam("new_ended_at"), end=bindparam("new_end"))
+)
+RENEW_INTENTS = (
+    update(intents)
+    .where(_ours(intents), intents.c.owner == bindparam("of_owner"), _open)
+    .values(lease_seq=intents.c.lease_seq + 1)
+)
+INTENT = _select(intents, intents.c.decision_id == bindparam("of_decision"))
+OPEN_INTENTS_OF_OTHERS = (
+    _select(intents, intents.c.owner != bindparam("of_owner"), _open)
+    .order_by(intents.c.opened_at, intents.c.decision_id)
+    .limit(MAX_SWEPT)
+)
+UNFINISHED_INTENTS = (
+    _select(intents, _open | _interrupted)
+    .order_by(intents.c.opened_at.desc(), intents.c.decision_id.desc())
+    .limit(MAX_UNFINISHED)
+)
+COUNT_OPEN_INTENTS = select(func.count()).select_from(intents).where(_ours(intents), _open)
 
 # Idempotency keys
 

@@ -44,13 +44,19 @@ __all__ = [
 
 metadata = MetaData()
 
-_ID = String(64)
-_NAME = String(200)
-_SUBJECT = String(256)
-_ROUTE = String(1024)
-_WORD = String(32)
-_SHA256 = String(64)
-_TIME = String(27)
+
+def _text(length: int) -> String:
+    """Return the type of a text of at most `length` characters that compares by code points on every database."""
+    return String(length).with_variant(String(length, collation="C"), "postgresql")
+
+
+_ID = _text(64)
+_NAME = _text(200)
+_SUBJECT = _text(256)
+_ROUTE = _text(1024)
+_WORD = _text(32)
+_SHA256 = _text(64)
+_TIME = _text(27)
 
 
 projects = Table(

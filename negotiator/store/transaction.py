@@ -6,8 +6,9 @@ Rules:
 - A unit's savepoint opens before its first statement, not before the unit: many units only append.
 - `append` gives index and leaf hash at once, from a chain head that was read under the lock in this transaction.
   The rows are written together when the units are done. A failed unit gives its indices back.
-- After any failure the batch looks whether its transaction still stands; SQLite ends it by itself, for instance
-  when the disk is full. Then nothing of the batch may be taken as done.
+- After any failure the batch looks whether its transaction still stands (`Database.stands`). If not, nothing of the
+  batch may be taken as done.
+- What nobody reads the result of is not waited for; its failure shows at the next statement that is, or at COMMIT.
 
 It does not: own the connection, begin again, or answer callers.
 """
@@ -27,17 +28,17 @@ from negotiator.model.times import format_time, parse_time
 from negotiator.ports import Clock, Tx
 from negotiator.store import statements, tables
 from negotiator.store.aggregates import AgentRows, IdempotencyRows, IntentRows, NegotiationRows, ProposalRows
-from negotiator.store.engine import BEGIN_WRITING, transaction_stands
+from negotiator.store.database import Database
 from negotiator.store.hot import Hot, Sql
 from negotiator.store.rows import bounded
 
-__all__ = ["Batch", "TransactionLostError", "UnitTx"]
+__all__ = ["Batch", "TransactionLostError", "UnitTx", "entry_row"]
 
 T = TypeVar("T")
 
 
 class TransactionLostError(Exception):
-    """The database gave the whole transaction up; never leaves the store."""
+    """The whole transaction is given up; never leaves the store. Its cause says why."""
 
 
 class HeadLostError(Exception):
@@ -53,7 +54,7 @@ class _Chain:
 
     def append(self, draft: EntryDraft, now: datetime) -> EntryPosition:
         head, placed = self.head.append(draft, now=now)
-        self.rows.append(_entry_row(head.project, draft, placed))
+        self.rows.append(entry_row(head.project, draft, placed))
         self.head = head
         return EntryPosition(index=placed.index, leaf_hash=placed.leaf_hash)
 
@@ -65,7 +66,7 @@ class _Chain:
         del self.rows[kept:]
 
 
-def _entry_row(project: str, draft: EntryDraft, placed: PlacedEntry) -> dict[str, Any]:
+def entry_row(project: str, draft: EntryDraft, placed: PlacedEntry) -> dict[str, Any]:
     """Return the row of an entry; `subject` is the id of the member `principal`, the rest has the members' names."""
     members = draft.members
     principal = members.get("principal")
@@ -161,12 +162,24 @@ class UnitTx:
 class Batch:
     """A transaction from its BEGIN to its COMMIT. Any exception but a unit's own means: close the connection."""
 
-    def __init__(self, connection: PoolProxiedConnection, hot: Hot, *, project: str, owner: str, clock: Clock) -> None:
+    def __init__(
+        self,
+        connection: PoolProxiedConnection,
+        hot: Hot,
+        *,
+        database: Database,
+        settle: Callable[[], None],
+        project: str,
+        owner: str,
+        clock: Clock,
+    ) -> None:
         self._connection = connection
+        self._database = database
+        self._settle = settle
         self._cursor = connection.cursor()
         self._savepoint = _Savepoint(self._cursor)
-        self._batch_sql = Sql(self._cursor, hot)
-        self._unit_sql = Sql(self._cursor, hot, before=self._savepoint.open)
+        self._batch_sql = Sql(self._cursor, hot, settle=settle)
+        self._unit_sql = Sql(self._cursor, hot, before=self._savepoint.open, settle=settle)
         self._project = project
         self._owner = owner
         self._clock = clock
@@ -175,7 +188,7 @@ class Batch:
 
     def begin(self) -> None:
         """Take the write lock, then read the head."""
-        self._cursor.execute(BEGIN_WRITING)
+        self._database.begin(self._cursor)
         row = self._batch_sql.row(statements.LOCK_HEAD, of_project=self._project)
         if row is None:
             message = f"project {self._project} has no head row"
@@ -202,7 +215,7 @@ class Batch:
 
     def _put_back(self, mark: tuple[ChainHead, int], problem: BaseException) -> None:
         self._chain.put_back(mark)
-        if not transaction_stands(self._connection):
+        if not self._database.stands(self._connection, problem):
             raise TransactionLostError from problem
         self._savepoint.roll_back()
 
@@ -225,7 +238,27 @@ class Batch:
             message = f"the head of project {self._project} moved under its lock"
             raise HeadLostError(message)
 
+    @property
+    def last_entry(self) -> tuple[int, str] | None:
+        """Index and leaf hash of the batch's last entry: where it stands, the batch was committed."""
+        if not self._chain.rows:
+            return None
+        last = self._chain.rows[-1]
+        return last["index"], last["leaf_hash"]
+
+    def leaf_hash(self, index: int) -> str | None:
+        """Return the stored leaf hash of an entry."""
+        row = self._batch_sql.row(statements.ENTRY_LEAF_HASH, of_project=self._project, at_index=index)
+        return None if row is None else str(row[0])
+
     def commit(self) -> None:
         """Make it durable."""
         self._cursor.execute("COMMIT")
+        self._settle()
+        self._cursor.close()
+
+    def give_up(self) -> None:
+        """Leave the transaction without a trace."""
+        self._cursor.execute("ROLLBACK")
+        self._settle()
         self._cursor.close()

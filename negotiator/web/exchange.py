@@ -243,12 +243,10 @@ class SiteCalls:
 
     def _own_answer(self, admitted: Admitted, code: str) -> ASGIApp:
         decision_id = admitted.verdict.decision_id
-        settle_url = self._problems.address(admitted.scope, f"/effects/{decision_id}/settle")
         return self._problems.refusal(
             admitted.scope,
             Refusal(code=code, detail=_DETAILS[code], decision_id=decision_id),
             trace_id=admitted.request.presented.trace_id,
-            members={"settle_url": settle_url} if code == "outcome_unknown" else {},
             headers={name.decode(): value.decode("latin-1") for name, value in answer_headers(admitted.verdict)},
             after_effect=True,
         )

@@ -232,7 +232,7 @@ class ProblemPages:
             scope: of the request: its `Accept` and the server's `root_path` are read.
             refusal: what to say.
             trace_id: 32 hex digits, or empty.
-            members: further members, such as `settle_url` or `access_request`.
+            members: further members, such as `access_request`.
             headers: further headers.
             after_effect: the site was called in this request (`outcome_unknown` is 503 then, else 409).
             precondition: the request named a revision in `If-Match` (`revision_mismatch` is 412 then, else 409).
@@ -278,8 +278,11 @@ class ProblemPages:
             "retry_after": _retry_after(refusal, kind),
             "trace_id": trace_id,
         }
-        findings = {"findings": [finding.as_json() for finding in refusal.findings]} if refusal.findings else {}
-        return problem | findings
+        if refusal.findings:
+            problem["findings"] = [finding.as_json() for finding in refusal.findings]
+        if refusal.code == "outcome_unknown":
+            problem["settle_url"] = self.address(scope, f"/effects/{refusal.effect_id or refusal.decision_id}/settle")
+        return problem
 
     def _headers(self, scope: Scope, problem: Mapping[str, Any]) -> dict[str, str]:
         headers = {}

@@ -34,6 +34,7 @@ def enforcement_with(built: House, engine: Callable[[], Engine]) -> Enforcement:
         store=negotiator.store,
         callers=negotiator.callers,
         engine=engine,
+        leases=negotiator.leases,
         clock=negotiator.clock,
         ids=negotiator.ids,
         prefix=negotiator.prefix,

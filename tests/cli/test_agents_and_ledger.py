@@ -126,7 +126,8 @@ def test_without_a_database_nothing_is_made_and_nothing_is_called_fine(run, tmp_
         ("sqlite:///a-file", "store_unavailable"),
         ("sqlite:///a-folder", "store_unavailable"),
         ("nonsense", "database_url_invalid"),
-        ("postgresql://localhost/x", "database_unsupported"),
+        ("mysql://localhost/x", "database_unsupported"),
+        ("postgresql://127.0.0.1:1/x", "store_unavailable"),
     ],
 )
 def test_a_database_that_cannot_be_used_is_one_line(run, tmp_path: Path, monkeypatch, database, code):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from functools import cache
@@ -153,7 +154,8 @@ def whole_set(bundle: Bundle, query: Query) -> tuple[bool, list[str], list[str]]
     request = population.add(query)
     entities = ground().with_facts(population.entities())
     result = cedarpy.is_authorized_batch([request], policy_set(list(bundle.policies.values())), entities)[0]
-    return result.allowed, sorted(result.diagnostics.reasons), sorted(result.diagnostics.errors)
+    errors = sorted(re.sub(r'Request::"\d+"', 'Request::"-"', error) for error in result.diagnostics.errors)
+    return result.allowed, sorted(result.diagnostics.reasons), errors
 
 
 @LAW

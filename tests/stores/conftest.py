@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from negotiator.store import RandomIds, SqlStore, open_store
+from tests.support.databases import KINDS, new_database
 from tests.support.stores import HandClock
 
 
@@ -16,9 +17,20 @@ def clock() -> HandClock:
     return HandClock()
 
 
-@pytest.fixture(params=["sqlite-file", "sqlite-memory"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return {"sqlite-file": f"sqlite:///{tmp_path}/site.db", "sqlite-memory": "sqlite://"}[request.param]
+@pytest.fixture(params=["memory", *KINDS])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    if request.param == "memory":
+        yield "sqlite://"
+        return
+    with new_database(request.param, tmp_path / "data") as url:
+        yield url
+
+
+@pytest.fixture(params=KINDS)
+def shared_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A database that several processes can use."""
+    with new_database(request.param, tmp_path / "data") as url:
+        yield url
 
 
 @pytest.fixture

@@ -52,25 +52,25 @@ def start(script: str, url: str) -> subprocess.Popen[str]:
     return subprocess.Popen([sys.executable, "-W", "error", "-c", script, url], stdout=subprocess.PIPE, text=True)
 
 
-def test_two_processes_write_one_chain(file_url, open_site):
-    store = open_site(file_url)
-    writers = [start(_APPEND, file_url) for _ in range(2)]
+def test_two_processes_write_one_chain(shared_url, open_site):
+    store = open_site(shared_url)
+    writers = [start(_APPEND, shared_url) for _ in range(2)]
     for writer in writers:
         writer.communicate(timeout=120)
     assert [writer.returncode for writer in writers] == [0, 0]
     assert verified(store).entries == 400
 
 
-def test_processes_that_start_together_prepare_one_database(file_url, open_site):
-    writers = [start(_APPEND, file_url) for _ in range(3)]
+def test_processes_that_start_together_prepare_one_database(shared_url, open_site):
+    writers = [start(_APPEND, shared_url) for _ in range(3)]
     for writer in writers:
         writer.communicate(timeout=120)
     assert [writer.returncode for writer in writers] == [0, 0, 0]
-    assert verified(open_site(file_url)).entries == 600
+    assert verified(open_site(shared_url)).entries == 600
 
 
-def test_a_forked_child_has_a_writer_and_an_owner_of_its_own(file_url, open_site):
-    writer = start(_FORK, file_url)
+def test_a_forked_child_has_a_writer_and_an_owner_of_its_own(shared_url, open_site):
+    writer = start(_FORK, shared_url)
     out, _ = writer.communicate(timeout=120)
     assert writer.returncode == 0
     told = json.loads(out)
@@ -78,4 +78,4 @@ def test_a_forked_child_has_a_writer_and_an_owner_of_its_own(file_url, open_site
     assert told["parent"] == told["still"]
     assert told["child"]["owner"] == told["child"]["same"] != told["parent"]
     assert told["child"]["size"] == 2
-    assert verified(open_site(file_url)).entries == 3
+    assert verified(open_site(shared_url)).entries == 3

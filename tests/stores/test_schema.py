@@ -12,19 +12,20 @@ from sqlalchemy import inspect, text
 
 from negotiator.errors import ConfigError
 from negotiator.store import migrate
-from negotiator.store.engine import database_url, reading_engine, writing_engine
+from negotiator.store.engine import database_at
 from negotiator.store.tables import metadata
+from tests.support.databases import new_database
 
 
 @pytest.fixture
-def prepared(file_url):
-    migrate(file_url)
-    return database_url(file_url)
+def prepared(shared_url):
+    migrate(shared_url)
+    return database_at(shared_url)
 
 
 @pytest.fixture
 def writing(prepared):
-    engine = writing_engine(prepared)
+    engine = prepared.writing_engine()
     yield engine
     engine.dispose()
 
@@ -42,26 +43,28 @@ def test_every_table_belongs_to_a_project():
 
 def test_the_ledger_has_rowids_and_one_entry_for_each_index(writing):
     with writing.begin() as connection:
-        connection.execute(text("SELECT rowid FROM ledger_entries")).all()
+        if connection.dialect.name == "sqlite":
+            connection.execute(text("SELECT rowid FROM ledger_entries")).all()
         assert inspect(connection).get_pk_constraint("ledger_entries")["constrained_columns"] == ["project_id", "index"]
 
 
-def test_migrating_again_changes_nothing(file_url, prepared, tmp_path):
+def test_migrating_again_changes_nothing(file_url, tmp_path):
+    migrate(file_url)
     before = (tmp_path / "site.db").read_bytes()
     migrate(file_url)
     assert (tmp_path / "site.db").read_bytes() == before
 
 
-def test_a_newer_schema_is_refused(file_url, writing):
+def test_a_newer_schema_is_refused(shared_url, writing):
     with writing.begin() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     with pytest.raises(ConfigError) as caught:
-        migrate(file_url)
+        migrate(shared_url)
     assert caught.value.code == "schema_newer"
     assert "9999" in caught.value.message
 
 
-def test_a_failing_migration_leaves_nothing(file_url, monkeypatch):
+def test_a_failing_migration_leaves_nothing(shared_url, monkeypatch):
     class StepError(Exception):
         pass
 
@@ -71,8 +74,8 @@ def test_a_failing_migration_leaves_nothing(file_url, monkeypatch):
     monkeypatch.setattr(Operations, "create_index", fails)
     monkeypatch.setattr("alembic.op.create_index", fails)
     with pytest.raises(StepError):
-        migrate(file_url)
-    engine = reading_engine(database_url(file_url))
+        migrate(shared_url)
+    engine = database_at(shared_url).reading_engine()
     with engine.begin() as connection:
         assert inspect(connection).get_table_names() == []
     engine.dispose()
@@ -110,9 +113,11 @@ def test_project_names_that_cannot_be_used(file_url, open_site, name):
     assert caught.value.code == "project_invalid"
 
 
-def test_connections_are_set_up_as_promised(prepared):
+def test_connections_are_set_up_as_promised(file_url):
+    migrate(file_url)
+    prepared = database_at(file_url)
     wanted = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "wal_autocheckpoint": 4000}
-    for engine in (reading_engine(prepared), writing_engine(prepared)):
+    for engine in (prepared.reading_engine(), prepared.writing_engine()):
         for _ in range(2):
             with engine.begin() as connection:
                 found = {name: connection.execute(text(f"PRAGMA {name}")).scalar_one() for name in wanted}
@@ -120,3 +125,33 @@ def test_connections_are_set_up_as_promised(prepared):
                 assert connection.connection.driver_connection.isolation_level is None
             assert found == wanted
         engine.dispose()
+
+
+def test_postgresql_sessions_never_wait_long_and_readers_cannot_write(tmp_path):
+    with new_database("postgresql", tmp_path) as url:
+        migrate(url)
+        wanted = {
+            "lock_timeout": "2s",
+            "statement_timeout": "5s",
+            "idle_in_transaction_session_timeout": "5s",
+            "fsync": "on",
+            "synchronous_commit": "on",
+            "transaction_read_only": "off",
+        }
+        assert settings_of(database_at(url).writing_engine(), wanted) == wanted
+        wanted = {"transaction_isolation": "repeatable read", "transaction_read_only": "on"}
+        assert settings_of(database_at(url).reading_engine(), wanted) == wanted
+
+
+def settings_of(engine, names):
+    with engine.begin() as connection:
+        found = {name: connection.execute(text(f"SHOW {name}")).scalar_one() for name in names}
+    engine.dispose()
+    return found
+
+
+def test_a_database_that_is_not_in_utf_8_is_refused(tmp_path):
+    options = "ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C'"
+    with new_database("postgresql", tmp_path, options=options) as url, pytest.raises(ConfigError) as caught:
+        migrate(url)
+    assert caught.value.code == "database_encoding"

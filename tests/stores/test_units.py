@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from negotiator.errors import ClaimFailed, NegotiatorError, RequestError, UnavailableError
 from negotiator.model.levels import Level
-from negotiator.model.records import OutcomeEnd
+from negotiator.model.records import Closing, OutcomeEnd
 from negotiator.ports import Lane
 from negotiator.store import SqlStore
 from tests.support.stores import (
@@ -206,11 +207,14 @@ async def test_the_claim_of_a_negotiation(store, clock, negotiation_id, seconds,
 
 async def test_an_intent_has_one_outcome(store):
     await store.transact(lambda tx: tx.intents.open(intent()))
-    assert await store.transact(lambda tx: tx.intents.is_open("d1"))
-    assert await store.transact(lambda tx: tx.intents.close("d1", OutcomeEnd.COMPLETE, START))
-    assert not await store.transact(lambda tx: tx.intents.is_open("d1"))
-    assert not await store.transact(lambda tx: tx.intents.close("d1", OutcomeEnd.ABORTED, START))
-    assert not await store.transact(lambda tx: tx.intents.close("d9", OutcomeEnd.ABORTED, START))
+    assert await store.transact(lambda tx: tx.intents.get("d1")) == intent()
+    assert await store.read(lambda reader: reader.intents.open_count()) == 1
+    assert await store.transact(lambda tx: tx.intents.close("d1", OutcomeEnd.COMPLETE, START)) is Closing.FIRST
+    ended = replace(intent(), ended_at=START, end=OutcomeEnd.COMPLETE)
+    assert await store.transact(lambda tx: tx.intents.get("d1")) == ended
+    assert await store.transact(lambda tx: tx.intents.close("d1", OutcomeEnd.ABORTED, START)) is Closing.NONE
+    assert await store.transact(lambda tx: tx.intents.close("d9", OutcomeEnd.ABORTED, START)) is Closing.NONE
+    assert await store.read(lambda reader: (reader.intents.open_count(), reader.intents.unfinished())) == (0, ())
 
 
 async def test_an_idempotency_key_is_taken_once_in_its_slot(store):

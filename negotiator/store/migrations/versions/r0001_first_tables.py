@@ -13,6 +13,11 @@ branch_labels = None
 depends_on = None
 
 
+def _text(length: int) -> sa.String:
+    """Return a text that compares by code points on every database."""
+    return sa.String(length).with_variant(sa.String(length, collation="C"), "postgresql")
+
+
 def upgrade() -> None:
     """Make every table."""
     _create_registry()
@@ -39,19 +44,19 @@ def downgrade() -> None:
 def _create_registry() -> None:
     op.create_table(
         "projects",
-        sa.Column("project_id", sa.String(length=64), nullable=False),
-        sa.Column("created_at", sa.String(length=27), nullable=False),
+        sa.Column("project_id", _text(64), nullable=False),
+        sa.Column("created_at", _text(27), nullable=False),
         sa.PrimaryKeyConstraint("project_id", name="pk_projects"),
     )
     op.create_table(
         "agents",
-        sa.Column("project_id", sa.String(length=64), nullable=False),
-        sa.Column("agent_id", sa.String(length=64), nullable=False),
-        sa.Column("name", sa.String(length=200), nullable=False),
+        sa.Column("project_id", _text(64), nullable=False),
+        sa.Column("agent_id", _text(64), nullable=False),
+        sa.Column("name", _text(200), nullable=False),
         sa.Column("max_level", sa.Integer(), nullable=False),
-        sa.Column("operated_by", sa.String(length=200), nullable=False),
-        sa.Column("created_at", sa.String(length=27), nullable=False),
-        sa.Column("revoked_at", sa.String(length=27), nullable=True),
+        sa.Column("operated_by", _text(200), nullable=False),
+        sa.Column("created_at", _text(27), nullable=False),
+        sa.Column("revoked_at", _text(27), nullable=True),
         sa.ForeignKeyConstraint(["project_id"], ["projects.project_id"], name="fk_agents_projects"),
         sa.PrimaryKeyConstraint("project_id", "agent_id", name="pk_agents"),
     )
@@ -65,12 +70,12 @@ def _create_registry() -> None:
     )
     op.create_table(
         "credentials",
-        sa.Column("project_id", sa.String(length=64), nullable=False),
-        sa.Column("credential_id", sa.String(length=64), nullable=False),
-        sa.Column("agent_id", sa.String(length=64), nullable=False),
-        sa.Column("verifier", sa.String(length=64), nullable=False),
-        sa.Column("created_at", sa.String(length=27), nullable=False),
-        sa.Column("revoked_at", sa.String(length=27), nullable=True),
+        sa.Column("project_id", _text(64), nullable=False),
+        sa.Column("credential_id", _text(64), nullable=False),
+        sa.Column("agent_id", _text(64), nullable=False),
+        sa.Column("verifier", _text(64), nullable=False),
+        sa.Column("created_at", _text(27), nullable=False),
+        sa.Column("revoked_at", _text(27), nullable=True),
         sa.ForeignKeyConstraint(
             ["project_id", "agent_id"], ["agents.project_id", "agents.agent_id"], name="fk_credentials_agents"
         ),
@@ -82,23 +87,23 @@ def _create_registry() -> None:
 def _create_negotiation() -> None:
     op.create_table(
         "negotiations",
-        sa.Column("project_id", sa.String(length=64), nullable=False),
-        sa.Column("negotiation_id", sa.String(length=64), nullable=False),
-        sa.Column("subject", sa.String(length=256), nullable=False),
-        sa.Column("identity_kind", sa.String(length=32), nullable=False),
-        sa.Column("credential_id", sa.String(length=64), nullable=False),
-        sa.Column("digest", sa.String(length=64), nullable=False),
+        sa.Column("project_id", _text(64), nullable=False),
+        sa.Column("negotiation_id", _text(64), nullable=False),
+        sa.Column("subject", _text(256), nullable=False),
+        sa.Column("identity_kind", _text(32), nullable=False),
+        sa.Column("credential_id", _text(64), nullable=False),
+        sa.Column("digest", _text(64), nullable=False),
         sa.Column("strict", sa.Boolean(), nullable=False),
         sa.Column("declared_level", sa.Integer(), nullable=False),
         sa.Column("effective_level", sa.Integer(), nullable=False),
         sa.Column("principal", sa.Text(), nullable=False),
         sa.Column("declared", sa.Text(), nullable=False),
         sa.Column("body", sa.Text(), nullable=False),
-        sa.Column("bundle_digest", sa.String(length=64), nullable=False),
-        sa.Column("key_id", sa.String(length=64), nullable=False),
-        sa.Column("issued_at", sa.String(length=27), nullable=False),
-        sa.Column("expires_at", sa.String(length=27), nullable=False),
-        sa.Column("ended_at", sa.String(length=27), nullable=True),
+        sa.Column("bundle_digest", _text(64), nullable=False),
+        sa.Column("key_id", _text(64), nullable=False),
+        sa.Column("issued_at", _text(27), nullable=False),
+        sa.Column("expires_at", _text(27), nullable=False),
+        sa.Column("ended_at", _text(27), nullable=True),
         sa.ForeignKeyConstraint(["project_id"], ["projects.project_id"], name="fk_negotiations_projects"),
         sa.PrimaryKeyConstraint("project_id", "negotiation_id", name="pk_negotiations"),
     )
@@ -108,16 +113,16 @@ def _create_negotiation() -> None:
     op.create_index("ix_negotiations_subject", "negotiations", ["project_id", "subject", "issued_at"], unique=False)
     op.create_table(
         "intents",
-        sa.Column("project_id", sa.String(length=64), nullable=False),
-        sa.Column("decision_id", sa.String(length=64), nullable=False),
-        sa.Column("owner", sa.String(length=64), nullable=False),
+        sa.Column("project_id", _text(64), nullable=False),
+        sa.Column("decision_id", _text(64), nullable=False),
+        sa.Column("owner", _text(64), nullable=False),
         sa.Column("lease_seq", sa.BigInteger(), nullable=False),
-        sa.Column("principal_type", sa.String(length=32), nullable=False),
-        sa.Column("subject", sa.String(length=256), nullable=False),
-        sa.Column("action", sa.String(length=32), nullable=False),
-        sa.Column("opened_at", sa.String(length=27), nullable=False),
-        sa.Column("ended_at", sa.String(length=27), nullable=True),
-        sa.Column("end", sa.String(length=32), nullable=True),
+        sa.Column("principal_type", _text(32), nullable=False),
+        sa.Column("subject", _text(256), nullable=False),
+        sa.Column("action", _text(32), nullable=False),
+        sa.Column("opened_at", _text(27), nullable=False),
+        sa.Column("ended_at", _text(27), nullable=True),
+        sa.Column("end", _text(32), nullable=True),
         sa.ForeignKeyConstraint(["project_id"], ["projects.project_id"], name="fk_intents_projects"),
         sa.PrimaryKeyConstraint("project_id", "decision_id", name="pk_intents"),
     )
@@ -131,30 +136,30 @@ def _create_negotiation() -> None:
     )
     op.create_table(
         "idempotency",
-        sa.Column("project_id", sa.String(length=64), nullable=False),
-        sa.Column("subject", sa.String(length=256), nullable=False),
-        sa.Column("method", sa.String(length=32), nullable=False),
-        sa.Column("route", sa.String(length=1024), nullable=False),
-        sa.Column("key_sha256", sa.String(length=64), nullable=False),
-        sa.Column("fingerprint", sa.String(length=64), nullable=False),
-        sa.Column("decision_id", sa.String(length=64), nullable=False),
-        sa.Column("proposal_id", sa.String(length=64), nullable=False),
-        sa.Column("used_at", sa.String(length=27), nullable=False),
+        sa.Column("project_id", _text(64), nullable=False),
+        sa.Column("subject", _text(256), nullable=False),
+        sa.Column("method", _text(32), nullable=False),
+        sa.Column("route", _text(1024), nullable=False),
+        sa.Column("key_sha256", _text(64), nullable=False),
+        sa.Column("fingerprint", _text(64), nullable=False),
+        sa.Column("decision_id", _text(64), nullable=False),
+        sa.Column("proposal_id", _text(64), nullable=False),
+        sa.Column("used_at", _text(27), nullable=False),
         sa.ForeignKeyConstraint(["project_id"], ["projects.project_id"], name="fk_idempotency_projects"),
         sa.PrimaryKeyConstraint("project_id", "subject", "method", "route", "key_sha256", name="pk_idempotency"),
     )
     op.create_table(
         "proposals",
-        sa.Column("project_id", sa.String(length=64), nullable=False),
-        sa.Column("proposal_id", sa.String(length=64), nullable=False),
-        sa.Column("decision_id", sa.String(length=64), nullable=False),
-        sa.Column("subject", sa.String(length=256), nullable=False),
-        sa.Column("resource", sa.String(length=256), nullable=False),
-        sa.Column("state", sa.String(length=32), nullable=False),
+        sa.Column("project_id", _text(64), nullable=False),
+        sa.Column("proposal_id", _text(64), nullable=False),
+        sa.Column("decision_id", _text(64), nullable=False),
+        sa.Column("subject", _text(256), nullable=False),
+        sa.Column("resource", _text(256), nullable=False),
+        sa.Column("state", _text(32), nullable=False),
         sa.Column("held", sa.Text(), nullable=False),
         sa.Column("body", sa.LargeBinary(), nullable=False),
-        sa.Column("body_sha256", sa.String(length=64), nullable=False),
-        sa.Column("created_at", sa.String(length=27), nullable=False),
+        sa.Column("body_sha256", _text(64), nullable=False),
+        sa.Column("created_at", _text(27), nullable=False),
         sa.ForeignKeyConstraint(["project_id"], ["projects.project_id"], name="fk_proposals_projects"),
         sa.PrimaryKeyConstraint("project_id", "proposal_id", name="pk_proposals"),
     )
@@ -164,25 +169,25 @@ def _create_negotiation() -> None:
 def _create_ledger() -> None:
     op.create_table(
         "ledger_head",
-        sa.Column("project_id", sa.String(length=64), nullable=False),
+        sa.Column("project_id", _text(64), nullable=False),
         sa.Column("epoch", sa.Integer(), nullable=False),
         sa.Column("size", sa.BigInteger(), nullable=False),
-        sa.Column("prev", sa.String(length=64), nullable=False),
-        sa.Column("time", sa.String(length=27), nullable=False),
+        sa.Column("prev", _text(64), nullable=False),
+        sa.Column("time", _text(27), nullable=False),
         sa.ForeignKeyConstraint(["project_id"], ["projects.project_id"], name="fk_ledger_head_projects"),
         sa.PrimaryKeyConstraint("project_id", name="pk_ledger_head"),
     )
     op.create_table(
         "ledger_entries",
-        sa.Column("project_id", sa.String(length=64), nullable=False),
+        sa.Column("project_id", _text(64), nullable=False),
         sa.Column("index", sa.BigInteger(), nullable=False),
-        sa.Column("time", sa.String(length=27), nullable=False),
-        sa.Column("kind", sa.String(length=32), nullable=False),
-        sa.Column("decision_id", sa.String(length=64), nullable=True),
-        sa.Column("subject", sa.String(length=256), nullable=True),
-        sa.Column("action", sa.String(length=32), nullable=True),
+        sa.Column("time", _text(27), nullable=False),
+        sa.Column("kind", _text(32), nullable=False),
+        sa.Column("decision_id", _text(64), nullable=True),
+        sa.Column("subject", _text(256), nullable=True),
+        sa.Column("action", _text(32), nullable=True),
         sa.Column("line", sa.LargeBinary(), nullable=False),
-        sa.Column("leaf_hash", sa.String(length=64), nullable=False),
+        sa.Column("leaf_hash", _text(64), nullable=False),
         sa.ForeignKeyConstraint(["project_id"], ["projects.project_id"], name="fk_ledger_entries_projects"),
         sa.PrimaryKeyConstraint("project_id", "index", name="pk_ledger_entries"),
     )

@@ -1,0 +1,50 @@
+"""`negotiator effects`: for operators. What the site was asked to do and nobody knows whether it did."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from negotiator.cli.output import as_json_option, config_option, one_line, print_json
+from negotiator.cli.site import opened
+from negotiator.model.records import Intent
+from negotiator.model.times import format_time
+
+__all__ = ["command"]
+
+
+@click.group(name="effects")
+def command() -> None:
+    """Effects without a known outcome."""
+
+
+@command.command(name="list")
+@config_option
+@as_json_option
+def list_(*, config: Path | None, as_json: bool) -> None:
+    """Print effects that are under way and effects that were interrupted, newest first."""
+    with opened(config, existing=True) as negotiator:
+        effects = negotiator.effects.unfinished()
+    if as_json:
+        print_json([_document(effect) for effect in effects])
+        return
+    for effect in effects:
+        document = _document(effect)
+        click.echo(one_line("  ".join(str(document[name]) for name in _COLUMNS)))
+    if not effects:
+        click.echo("every effect has its outcome")
+
+
+_COLUMNS = ("decision_id", "opened_at", "state", "action", "subject")
+
+
+def _document(effect: Intent) -> dict[str, str]:
+    return {
+        "decision_id": effect.decision_id,
+        "opened_at": format_time(effect.opened_at),
+        "state": "running" if effect.ended_at is None else "outcome_unknown",
+        "action": effect.action,
+        "subject": effect.subject,
+        "owner": effect.owner,
+    }
