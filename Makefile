@@ -66,7 +66,7 @@ docs: $(VENV)/.dev  ## the documentation as HTML in docs/_build; a warning is an
 reference: $(VENV)/.dev  ## write the generated parts of the documentation again
 	$(BIN)/python -m tests.docs.reference
 
-bench: $(VENV)/.server  ## every speed bound; writes bench/results.json
+bench: $(VENV)/.dev  ## every speed bound; writes bench/results.json
 	$(BIN)/python -m bench
 
 # Existing pins are kept where they still fit; UPGRADE=1 looks for newer ones.

@@ -7,11 +7,17 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from bench import decide, declaration, ledger, passthrough
+from bench import decide, declaration, ledger, passthrough, store
 from bench.measure import Row
 
 RESULTS = Path(__file__).parent / "results.json"
-ROOMS: tuple[Callable[[], Iterable[Row]], ...] = (decide.rows, declaration.rows, ledger.rows, passthrough.rows)
+ROOMS: tuple[Callable[[], Iterable[Row]], ...] = (
+    decide.rows,
+    declaration.rows,
+    ledger.rows,
+    store.rows,
+    passthrough.rows,
+)
 
 
 def main() -> int:

@@ -16,7 +16,7 @@ from bench.measure import Row, ratio
 from negotiator.ledger import entry_line
 from negotiator.model.entries import EntryDraft, EntryKind
 
-__all__ = ["rows"]
+__all__ = ["DRAFT", "rows"]
 
 _TIME = "2026-05-04T03:02:01.000006Z"
 _MEMBERS: Mapping[str, Any] = {
@@ -50,7 +50,7 @@ _MEMBERS: Mapping[str, Any] = {
     "engine": "cedarpy 4.12.2",
     "trace_id": "c" * 32,
 }
-_DRAFT = EntryDraft(kind=EntryKind.DECISION, members=_MEMBERS)
+DRAFT = EntryDraft(kind=EntryKind.DECISION, members=_MEMBERS)
 
 
 def rows() -> Iterator[Row]:
@@ -60,7 +60,7 @@ def rows() -> Iterator[Row]:
 
 
 def _line() -> bytes:
-    return entry_line(_DRAFT, epoch=1, index=123_456, time=_TIME, project="default", prev="a" * 64)
+    return entry_line(DRAFT, epoch=1, index=123_456, time=_TIME, project="default", prev="a" * 64)
 
 
 if __name__ == "__main__":

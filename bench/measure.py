@@ -13,7 +13,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median, quantiles
 from time import perf_counter_ns
 from typing import Literal, TypedDict
@@ -59,6 +59,10 @@ class Measurement:
         return Row(
             name=name, ratio=round(self.ratio, 4), bound=bound, better=better, ok=ok, control=round(self.control, 4)
         )
+
+    def rate_row(self, name: str, *, bound: float) -> Row:
+        """Return the result line of the rates: how much the subject does in the baseline's time; more is better."""
+        return replace(self, ratio=1 / self.ratio).row(name, bound=bound, better="higher")
 
 
 def ratio(subject: Work, baseline: Work, *, strides: int = 15, calls: int = 40, warm_up: int = 10) -> Measurement:

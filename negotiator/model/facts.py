@@ -12,7 +12,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from operator import attrgetter
 from types import MappingProxyType
@@ -209,15 +209,24 @@ def nonzero(facts: AgentFacts | ResourceFacts | RequestFacts) -> dict[str, Any]:
     Invariant: nothing is lost. A fact that is left out has its zero value, and its class gives it that by default;
     facts with another default (`kind`, `max_level`, a resource's `type` and `name`) always stand there.
     """
-    return {name: _plain(value) for name, always in _WRITTEN[type(facts)] if (value := getattr(facts, name)) or always}
+    names, values_of = _WRITTEN[type(facts)]
+    return {
+        name: value if type(value) in _SCALARS else _plain(value)
+        for (name, always), value in zip(names, values_of(facts), strict=True)
+        if value or always
+    }
 
 
 def _is_always_written(fact: Field[Any]) -> bool:
     return fact.default_factory is MISSING and bool(fact.default)
 
 
-_WRITTEN: Mapping[type, tuple[tuple[str, bool], ...]] = {
-    kind: tuple((f.name, _is_always_written(f)) for f in fields(kind))
+_SCALARS = frozenset({str, bool, int})
+_WRITTEN: Mapping[type, tuple[tuple[tuple[str, bool], ...], Callable[[Any], tuple[Any, ...]]]] = {
+    kind: (
+        tuple((f.name, _is_always_written(f)) for f in fields(kind)),
+        attrgetter(*(f.name for f in fields(kind))),
+    )
     for kind in (AgentFacts, ResourceFacts, RequestFacts)
 }
 

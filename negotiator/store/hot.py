@@ -10,7 +10,8 @@ Rules:
 - Results are always fetched whole: an open result would keep COMMIT and RELEASE from working.
 - `rows`, `row` and `changed` wait for what they return, `run` and `insert_all` for nothing; where that makes a
   difference (pipeline mode), `settle` is how one waits.
-- `before` is called ahead of each statement: the writer opens its savepoint there, and only there.
+- `before` is called ahead of each change: the writer opens its savepoint there, and only there. A query leaves
+  nothing behind that would have to be undone.
 """
 
 from __future__ import annotations
@@ -90,6 +91,7 @@ class Sql:
 
     def changed(self, statement: ClauseElement, **values: object) -> int:
         """Run a change and return how many rows it touched."""
+        self._announce()
         self._execute(statement, values)
         if self._settle is not None:
             self._settle()
@@ -97,6 +99,7 @@ class Sql:
 
     def run(self, statement: ClauseElement, **values: object) -> None:
         """Run a change whose effect is certain; a failure shows at the next statement that is waited for."""
+        self._announce()
         self._execute(statement, values)
 
     def insert_all(self, statement: ClauseElement, rows: Iterable[Mapping[str, Any]]) -> None:
@@ -108,9 +111,7 @@ class Sql:
 
     def _execute(self, statement: ClauseElement, values: Mapping[str, Any]) -> None:
         text = self._hot.text(statement)
-        parameters = text.parameters(values)
-        self._announce()
-        self._cursor.execute(text.sql, parameters)
+        self._cursor.execute(text.sql, text.parameters(values))
 
     def _announce(self) -> None:
         if self._before is not None:

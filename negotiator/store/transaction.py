@@ -3,7 +3,7 @@
 Rules:
 
 - Units run one after the other. What one did, the next one sees; what a failed one did, nobody sees.
-- A unit's savepoint opens before its first statement, not before the unit: many units only append.
+- A unit's savepoint opens before its first change, not before the unit: many units only look and append.
 - `append` gives index and leaf hash at once, from a chain head that was read under the lock in this transaction.
   The rows are written together when the units are done. A failed unit gives its indices back.
 - After any failure the batch looks whether its transaction still stands (`Database.stands`). If not, nothing of the

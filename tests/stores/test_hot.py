@@ -115,17 +115,19 @@ def test_a_statement_is_compiled_once(connections):
     assert cache.text(statements.HEAD) is cache.text(statements.HEAD)
 
 
-def test_the_hook_comes_before_each_statement(connections):
+def test_the_hook_comes_before_each_change(connections):
     _core, hot = connections
     called: list[str] = []
     sql = Sql(hot.connection.cursor(), Hot(hot.dialect), before=lambda: called.append("before"))
     assert called == []
     sql.rows(statements.HEAD, **SITE)
+    assert called == []
     sql.changed(statements.ADD_PROJECT, project_id="site", created_at=AT)
+    sql.run(statements.RENEW_INTENTS, of_owner="nobody", **SITE)
     assert called == ["before", "before"]
 
 
-async def test_a_unit_without_statements_opens_no_savepoint(open_site, file_url, monkeypatch):
+async def test_a_unit_that_changes_nothing_opens_no_savepoint(open_site, file_url, monkeypatch):
     opened: list[str] = []
     original = transaction._Savepoint.open
     monkeypatch.setattr(transaction._Savepoint, "open", lambda self: (opened.append("open"), original(self))[1])
@@ -133,4 +135,6 @@ async def test_a_unit_without_statements_opens_no_savepoint(open_site, file_url,
     await store.transact(appending(n=1))
     assert opened == []
     await store.transact(lambda tx: tx.intents.get("d1"))
+    assert opened == []
+    await store.transact(lambda tx: tx.intents.open(intent()))
     assert opened == ["open"]

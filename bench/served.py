@@ -1,0 +1,128 @@
+"""`python -m bench.served VARIANT DATABASE FOLDER`: a server for the benchmarks over HTTP; prints its port when it is up.
+
+| variant | what answers |
+| --- | --- |
+| `whole` | the house, every decision asked of Cedar anew |
+| `cached` | the house as it is shipped |
+| `shipped` | the same with the shipped budgets |
+| `forgetful` | as `whole`, but nothing is written: each unit runs against a transaction that agrees to everything |
+| `floor` | no policies: an entry is made durable, and then the request is answered |
+
+It ends with its standard input.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from bench.ledger import DRAFT
+from negotiator.assembly import Negotiator
+from negotiator.config import RouteSettings, Settings
+from negotiator.model.entries import EntryDraft, EntryPosition
+from negotiator.policy import Engine
+from negotiator.web.middleware import NegotiatorMiddleware
+
+ROUTES = (
+    RouteSettings(match="GET /page", action="read_static", resource="pages"),
+    RouteSettings(match="GET /screen", action="render_ui", resource="screens"),
+)
+PLENTY = 1_000_000
+
+
+async def _page(_request: Request) -> Response:
+    return PlainTextResponse("hello")
+
+
+def _site() -> ASGIApp:
+    return Starlette(routes=[Route(path, _page) for path in ("/page", "/screen", "/plain")])
+
+
+def _negotiator(database: str, folder: Path, *, plenty: bool, cache_size: int | None = None) -> Negotiator:
+    budgets = {"declarations_per_minute": PLENTY, "declarations_per_second": PLENTY} if plenty else {}
+    settings = Settings(database=database, keys_dir=folder / "keys", routes=ROUTES, **budgets)
+    negotiator = Negotiator(settings)
+    if cache_size is not None:
+        engine = negotiator.engine
+        negotiator.__dict__["engine"] = Engine(engine.bundle, name=engine.name, cache_size=cache_size)
+    return negotiator
+
+
+def _house(negotiator: Negotiator) -> ASGIApp:
+    return NegotiatorMiddleware(_site(), negotiator=negotiator)
+
+
+class _Agreeable:
+    """A transaction that makes every claim true and keeps nothing."""
+
+    def __init__(self, tx: Any) -> None:  # noqa: ANN401 - a stand-in
+        self._tx = tx
+
+    def append(self, _draft: EntryDraft) -> EntryPosition:
+        return EntryPosition(index=0, leaf_hash="")
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - a stand-in
+        return getattr(self._tx, name) if name in {"now", "project", "owner"} else _Yes()
+
+
+class _Yes:
+    def __getattr__(self, name: str) -> Callable[..., object]:
+        return lambda *_given, **_named: None if name in {"take", "get"} else True
+
+
+def _forgetful(negotiator: Negotiator) -> ASGIApp:
+    """Let declarations be kept, and governed requests not."""
+    store = negotiator.store
+    transact = store.transact
+    owner: Any = store.transact_sync(lambda tx: tx)
+
+    async def forget(unit: Callable[[Any], Any], *lane: Any) -> Any:  # noqa: ANN401 - any unit
+        governed = "Negotiations" not in getattr(unit, "__qualname__", "")
+        return unit(_Agreeable(owner)) if governed else await transact(unit, *lane)
+
+    store.transact = forget  # type: ignore[method-assign]
+    return _house(negotiator)
+
+
+def _floor(negotiator: Negotiator) -> ASGIApp:
+    async def page(_request: Request) -> Response:
+        await negotiator.store.transact(lambda tx: tx.append(DRAFT))
+        return PlainTextResponse("hello")
+
+    return Starlette(routes=[Route("/{path:path}", page, methods=["GET", "POST"])])
+
+
+VARIANTS: Mapping[str, Callable[[str, Path], ASGIApp]] = {
+    "whole": lambda database, folder: _house(_negotiator(database, folder, plenty=True, cache_size=0)),
+    "cached": lambda database, folder: _house(_negotiator(database, folder, plenty=True)),
+    "shipped": lambda database, folder: _house(_negotiator(database, folder, plenty=False)),
+    "forgetful": lambda database, folder: _forgetful(_negotiator(database, folder, plenty=True, cache_size=0)),
+    "floor": lambda database, folder: _floor(_negotiator(database, folder, plenty=True)),
+}
+
+
+async def main(variant: str, database: str, folder: str) -> None:
+    sys.setswitchinterval(0.0005)
+    app = VARIANTS[variant](database, Path(folder))
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", access_log=False))
+    serving = asyncio.ensure_future(server.serve())
+    while not server.started:  # noqa: ASYNC110 - uvicorn has no event for it
+        await asyncio.sleep(0.01)
+    print(server.servers[0].sockets[0].getsockname()[1], flush=True)
+    await asyncio.to_thread(sys.stdin.read)
+    server.should_exit = True
+    await serving
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))
