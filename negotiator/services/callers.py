@@ -28,7 +28,7 @@ __all__ = ["NOBODY", "Caller", "Callers", "until_claimed"]
 CREDENTIAL_ACTIVE = "credential_active"
 NEGOTIATION_LIVE = "negotiation_live"
 _CACHED = 4096
-_CLAIMS = 2
+_CLAIMS = 3  # the credential, the negotiation and the bundle (`Policies.claim`)
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -59,20 +59,20 @@ class Caller:
 
 
 async def until_claimed(attempt: Callable[[bool], Awaitable[T]]) -> T:
-    """Return what `attempt` gives once its claims hold: it is made again at most once for each claim of a caller.
+    """Return what `attempt` gives once its claims hold: it is made again at most once for each of them.
 
     Args:
         attempt: decides and commits; is told whether what was read before turned out stale, to read it afresh.
 
     Raises:
-        UnavailableError: `ledger_unavailable`, where the caller's state keeps changing. What `attempt` raises goes on.
+        UnavailableError: `ledger_unavailable`, where what it stands on keeps changing. What `attempt` raises goes on.
     """
     for number in range(_CLAIMS + 1):
         try:
             return await attempt(number > 0)
         except ClaimFailed:
             continue
-    message = "the caller's state keeps changing; try again"
+    message = "the caller's state or the policies keep changing; try again"
     raise UnavailableError(message, code="ledger_unavailable")
 
 
