@@ -68,7 +68,7 @@ class Enforcement:
         Raises:
             UnavailableError: it could not be recorded, or facts kept changing; the site must not be called.
         """
-        return await until_claimed(lambda fresh: self._decide_once(request, fresh=fresh))
+        return await until_claimed(lambda failed: self._decide_once(request, failed))
 
     async def refuse(self, request: GovernedRequest, *, code: str, detail: str) -> Verdict:
         """Record a refusal that was made before the policies were asked and the caller was known, and return it.
@@ -91,9 +91,9 @@ class Enforcement:
 
         await self._store.transact(unit, Lane.OUTCOME)
 
-    async def _decide_once(self, request: GovernedRequest, *, fresh: bool) -> Verdict:
+    async def _decide_once(self, request: GovernedRequest, failed: frozenset[str]) -> Verdict:
         try:
-            caller = await self._callers.resolve(request.presented, fresh=fresh)
+            caller = await self._callers.resolve(request.presented, failed=failed)
         except RequestError as error:
             return await self._refused(request, None, code=error.code, detail=error.message)
         if caller.negotiation is None:

@@ -34,7 +34,7 @@ from negotiator.services.answers import (
 )
 from negotiator.services.assessment import Assessment, assess, has_errors, principal_of
 from negotiator.services.budgets import Budgets
-from negotiator.services.callers import NOBODY, Caller, Callers, until_claimed
+from negotiator.services.callers import NEGOTIATION_LIVE, NOBODY, Caller, Callers, until_claimed
 from negotiator.services.policies import Policies
 from negotiator.services.recording import claim_members, presented_members
 from negotiator.services.refusals import from_admission
@@ -113,7 +113,7 @@ class Negotiations:
         """
         self._budgets.spend(source)
         try:
-            return await until_claimed(lambda _fresh: self._create(data, presented, strict=strict))
+            return await until_claimed(lambda failed: self._create(data, presented, failed, strict=strict))
         except RequestError as error:
             return await self._refused(error, presented, None)
 
@@ -148,10 +148,10 @@ class Negotiations:
             RequestError: `not_found`; `credentials_invalid`, `negotiation_expired`.
             UnavailableError: it could not be recorded.
         """
-        await until_claimed(lambda _fresh: self._end(negotiation_id, presented))
+        await until_claimed(lambda failed: self._end(negotiation_id, presented, failed))
 
-    async def _end(self, negotiation_id: str, presented: Presented) -> None:
-        caller, negotiation = await self._own(negotiation_id, presented)
+    async def _end(self, negotiation_id: str, presented: Presented, failed: frozenset[str]) -> None:
+        caller, negotiation = await self._own(negotiation_id, presented, failed)
         members: dict[str, EntryValue] = {
             "decision_id": self._ids.new(),
             "decision": "allow",
@@ -205,8 +205,8 @@ class Negotiations:
             data, self._policies.engine, now=self._clock.now(), strict=strict, profile=profile
         )
 
-    async def _create(self, data: bytes, presented: Presented, *, strict: bool) -> Declared:
-        caller = await self._callers.resolve(presented, fresh=True)
+    async def _create(self, data: bytes, presented: Presented, failed: frozenset[str], *, strict: bool) -> Declared:
+        caller = await self._callers.resolve(presented, fresh=True, failed=failed)
         try:
             declaration, findings = self._read(data, strict=strict)
         except RequestError as error:
@@ -215,8 +215,8 @@ class Negotiations:
         existing = await self._store.read(
             lambda reader: _identical(reader.negotiations, declaration, caller, engine, strict=strict, now=now)
         )
-        if existing:
-            return self._answer(existing, kind="existing")
+        if existing and NEGOTIATION_LIVE not in failed:
+            return await self._given_again(existing, caller, engine)
         return await self._negotiate(declaration, findings, caller, presented, engine, strict=strict)
 
     def _read(self, data: bytes, *, strict: bool) -> tuple[Declaration, list[Finding]]:
@@ -231,6 +231,20 @@ class Negotiations:
         if has_errors(findings):
             raise _InvalidError(findings)
         return declaration_of(message, now=self._clock.now()), findings
+
+    async def _given_again(self, existing: Negotiation, caller: Caller, engine: Engine) -> Declared:
+        """Answer with what is stored, if by the ledger's time it still holds for this caller.
+
+        Raises:
+            ClaimFailed: it does not; the declaration is to be answered anew.
+        """
+
+        def unit(tx: Tx) -> None:
+            self._policies.claim(engine)
+            replace(caller, negotiation=existing).claim(tx)
+
+        await self._store.transact(unit, Lane.DECLARATION)
+        return self._answer(existing, kind="existing")
 
     async def _negotiate(
         self,
@@ -390,8 +404,10 @@ class Negotiations:
 
         await self._store.transact(unit, Lane.DECLARATION)
 
-    async def _own(self, negotiation_id: str, presented: Presented) -> tuple[Caller, Negotiation]:
-        caller = await self._callers.resolve(presented, fresh=True)
+    async def _own(
+        self, negotiation_id: str, presented: Presented, failed: frozenset[str] = frozenset()
+    ) -> tuple[Caller, Negotiation]:
+        caller = await self._callers.resolve(presented, fresh=True, failed=failed)
         found = await self._store.read(lambda reader: reader.negotiations.get(negotiation_id))
         if found is None or found.ended_at or found.subject != caller.identity.subject:
             _not_found()

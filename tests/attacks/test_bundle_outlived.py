@@ -6,6 +6,7 @@ And no bundle comes into force that was not checked, or whose coming the ledger 
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 from threading import Event
 
@@ -15,7 +16,7 @@ from negotiator.errors import ConfigError, PolicyError, UnavailableError
 from negotiator.model.levels import PROFILE_OF_LEVEL, Level
 from negotiator.shipped import load_catalog
 from negotiator.store import open_store
-from tests.support.house import PREFIX, House, house, settings_in
+from tests.support.house import PREFIX, House, house
 from tests.support.interleaving import policies_with
 
 CLOSED = '@id("closed") @title("closed") forbid (principal, action == Uaix::Action::"render_ui", resource);'
@@ -142,7 +143,9 @@ def test_the_same_bundle_again_is_no_change(tmp_path: Path, database_url: str):
         assert len(built.entries("policy")) == 1
 
 
-async def test_once_replaced_nothing_of_the_old_bundle_is_still_to_be_recorded(tmp_path: Path, database_url: str):
+async def test_once_replaced_nothing_of_the_old_bundle_is_still_to_be_recorded(
+    tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch
+):
     """A batch that claimed the old bundle is held before its commit: the replacement waits until it is answered."""
     held, go_on = Event(), Event()
 
@@ -152,10 +155,8 @@ async def test_once_replaced_nothing_of_the_old_bundle_is_still_to_be_recorded(t
             assert go_on.wait(30)
 
     armed: list[bool] = []
+    monkeypatch.setattr("negotiator.assembly.open_store", partial(open_store, step=step))
     with house(tmp_path, database=database_url) as built:
-        url = settings_in(tmp_path, database=database_url).database
-        built.negotiator.store.stop()
-        built.negotiator.__dict__["store"] = open_store(url, project="default", clock=built.clock, step=step)
         old = built.negotiator.bundle_digest
         async with built.client() as client:
             headers = {"uaix-negotiation": await built.token(client, Level.L2)}

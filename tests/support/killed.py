@@ -12,7 +12,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final
@@ -21,8 +21,9 @@ import orjson
 import uvicorn
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from negotiator import assembly
 from negotiator.assembly import Negotiator
-from negotiator.store import SqlStore, open_store
+from negotiator.store import open_store
 from negotiator.store.writer import STEPS as WRITER_STEPS
 from negotiator.web.middleware import NegotiatorMiddleware
 from tests.support.house import settings_in
@@ -118,17 +119,6 @@ class _Killer:
             time.sleep(60)  # a signal to oneself from a thread is not immediate: nothing may happen after it
 
 
-class _Killed(Negotiator):
-    """A negotiator whose store calls the killer at each step of a batch."""
-
-    step: Hook
-
-    @cached_property
-    def store(self) -> SqlStore:
-        (self.settings.keys_dir.parent / "data").mkdir(exist_ok=True)
-        return open_store(self.settings.database, project=self.settings.project, clock=self.clock, step=self.step)
-
-
 def _watched(app: ASGIApp, killer: _Killer) -> ASGIApp:
     """Call the killer around the last byte of each task's answer; the first task arms it."""
 
@@ -154,8 +144,8 @@ def _watched(app: ASGIApp, killer: _Killer) -> ASGIApp:
 def main(folder: Path, database: str, step: str, nth: int) -> None:
     """Serve until the end comes."""
     killer = _Killer(step, nth)
-    negotiator = _Killed(settings_in(folder, database=database))
-    negotiator.step = killer
+    assembly.open_store = partial(open_store, step=killer)  # type: ignore[assignment]
+    negotiator = Negotiator(settings_in(folder, database=database))
     app = NegotiatorMiddleware(task_site(folder / "effects", killer), negotiator=negotiator)
     with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
         config: dict[str, Any] = {"log_level": "error", "lifespan": "on", "timeout_graceful_shutdown": 20}
