@@ -24,7 +24,6 @@ from negotiator.model.levels import Level
 from negotiator.model.routes import RouteRule, UnmatchedRules
 from negotiator.policy import Engine, load_bundle, surface_of
 from negotiator.ports import Clock, Ids
-from negotiator.services.access import access_by_level
 from negotiator.services.administration import Administration
 from negotiator.services.answers import SUPPORT_BOUNDARY
 from negotiator.services.audit import Audit
@@ -34,6 +33,7 @@ from negotiator.services.effect_list import EffectList
 from negotiator.services.enforcement import Enforcement
 from negotiator.services.leases import Leases
 from negotiator.services.negotiations import Negotiations, NegotiationTerms
+from negotiator.services.policies import Policies
 from negotiator.services.proposals import Proposals
 from negotiator.shipped import load_catalog, shipped_folder
 from negotiator.store import (
@@ -58,8 +58,11 @@ def load_engine(policies_dir: Path | None, *, project: str = "default") -> Engin
     Raises:
         PolicyError: with the findings that keep the bundle from becoming active.
     """
-    bundle = load_bundle(PolicyFolder(policies_dir or shipped_folder("policies")).read())
-    return Engine(bundle, name=f"cedarpy {version('cedarpy')}", project=project)
+    return _engine(PolicyFolder(policies_dir or shipped_folder("policies")).read(), project=project)
+
+
+def _engine(files: Mapping[str, bytes], *, project: str) -> Engine:
+    return Engine(load_bundle(files), name=f"cedarpy {version('cedarpy')}", project=project)
 
 
 class Negotiator:
@@ -94,7 +97,7 @@ class Negotiator:
             ConfigError: keys, database or routes cannot be used.
             PolicyError: the policies cannot become active.
         """
-        _ = self.engine, self.enforcement, self.negotiations, self.api
+        _ = self.policies, self.enforcement, self.negotiations, self.api
         self.store.start()
 
     async def shutdown(self) -> None:
@@ -151,10 +154,10 @@ class Negotiator:
         """How many policies are active; with none, everything is denied."""
         return len(self.engine.bundle.policies)
 
-    @cached_property
+    @property
     def access(self) -> Mapping[Level, Mapping[str, Any]]:
         """What each level may do here, as the active policies say."""
-        return access_by_level(self.engine, surface_of(self.routes))
+        return self.policies.access
 
     @property
     def public_keys(self) -> Mapping[str, Any]:
@@ -174,12 +177,39 @@ class Negotiator:
         """The shipped schemas, profiles and examples."""
         return load_catalog()
 
-    @cached_property
+    @property
     def engine(self) -> Engine:
+        """What decides now."""
+        return self.policies.engine
+
+    @cached_property
+    def policies(self) -> Policies:
         """The active policies."""
         engine = load_engine(self.settings.policies_dir, project=self.settings.project)
         _check_routes(self.routes, engine)
-        return engine
+        return Policies(engine, surface=surface_of(self.routes))
+
+    def use_bundle(self, files: Mapping[str, bytes], *, actor: str) -> bool:
+        """Let other policies decide: checked and self-tested, then recorded, then put in force in one step.
+
+        Requests under way are answered; what was decided under the old policies and is not recorded yet is decided
+        again. Blocks, so call it in a thread.
+
+        Args:
+            files: relative path to content, as `PolicyFolder.read` gives them.
+            actor: the user of this host who makes the change, for the ledger.
+
+        Returns:
+            Whether the policies changed.
+
+        Raises:
+            PolicyError: the files make no bundle that can become active; the old policies stay.
+            ConfigError: `route_unfit`, with these policies; the old ones stay.
+            UnavailableError: the change could not be recorded; the old policies stay.
+        """
+        engine = _engine(files, project=self.settings.project)
+        _check_routes(self.routes, engine)
+        return self.policies.replace(engine, store=self.store, actor=actor)
 
     @cached_property
     def store(self) -> SqlStore:
@@ -229,7 +259,7 @@ class Negotiator:
         return Enforcement(
             store=self.store,
             callers=self.callers,
-            engine=lambda: self.engine,
+            policies=self.policies,
             leases=self.leases,
             clock=self.clock,
             ids=self.ids,
@@ -244,7 +274,7 @@ class Negotiator:
             store=self.store,
             signer=self.signer,
             callers=self.callers,
-            engine=lambda: self.engine,
+            policies=self.policies,
             catalog=self.catalog,
             clock=self.clock,
             ids=self.ids,

@@ -18,7 +18,7 @@ Rules:
 from __future__ import annotations
 
 from negotiator.model.decisions import Decision, Query
-from negotiator.policy.admission import admit, level_of
+from negotiator.policy.admission import POSTED, admit, level_of
 from negotiator.policy.bundle import Bundle, bundle_digest
 from negotiator.policy.checks import RESERVED_IDS
 from negotiator.policy.engine import Engine
@@ -28,6 +28,7 @@ from negotiator.policy.reference import policy_reference
 from negotiator.policy.rounds import settle
 
 __all__ = [
+    "POSTED",
     "RESERVED_IDS",
     "Bundle",
     "Engine",

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
 
 from negotiator.model.decisions import Admission, Decision, Query
 from negotiator.model.facts import AgentFacts, RequestFacts
@@ -26,7 +28,10 @@ from negotiator.policy.expressions import reads
 from negotiator.policy.policies import Policy
 from negotiator.policy.vocabulary import ADVISE, DECLARE
 
-__all__ = ["admit", "level_of"]
+__all__ = ["POSTED", "admit", "level_of"]
+
+POSTED: Mapping[str, Any] = MappingProxyType({"has_idempotency_key": True, "has_correlation": True, "has_expiry": True})
+"""What is taken to be so of a message that was accepted: it had what its level asks of messages."""
 
 _LEVEL_POINTER = "/body/client_level"
 

@@ -24,7 +24,7 @@ from negotiator.model.decisions import Decision, Query
 from negotiator.model.facts import AgentFacts, RequestFacts
 from negotiator.model.levels import Level
 from negotiator.model.obligations import obligation_kind
-from negotiator.policy.admission import level_of
+from negotiator.policy.admission import POSTED, level_of
 from negotiator.policy.answers import conditional, final, refused
 from negotiator.policy.bundle import Bundle
 from negotiator.policy.engine import Engine
@@ -48,9 +48,6 @@ _GIVEN: Mapping[str, Mapping[str, Any]] = {
 }
 """What meets an obligation, where it is not simply that its fact becomes true."""
 
-_POSTED: Mapping[str, Any] = {"has_idempotency_key": True, "has_correlation": True, "has_expiry": True}
-"""A declaration that was accepted had what its level asks of messages."""
-
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
@@ -69,7 +66,7 @@ def settle(engine: Engine, query: Query) -> Decision:
     """Return the answer to a governed request; a refusal lists everything that is missing at once."""
 
     def relevel(principal: AgentFacts) -> Level | None:
-        return level_of(engine, principal, RequestFacts(**query.request.declared(), **_POSTED))
+        return level_of(engine, principal, RequestFacts(**query.request.declared(), **POSTED))
 
     [settlement] = settle_all(engine, [query], relevel)
     return settlement.decision

@@ -9,12 +9,13 @@ from negotiator.model.decisions import Admission, Query
 from negotiator.model.entries import EntryValue
 from negotiator.model.facts import AgentFacts, RequestFacts
 from negotiator.model.findings import Finding, Severity
+from negotiator.model.levels import Level
 from negotiator.model.messages import Declaration
-from negotiator.model.records import Identity
-from negotiator.policy import Engine, Matrix, Target, admit, negotiate
+from negotiator.model.records import Identity, Negotiation
+from negotiator.policy import POSTED, Engine, Matrix, Target, admit, negotiate
 from negotiator.services.recording import decision_members
 
-__all__ = ["Assessment", "assess", "declare_facts", "has_errors", "principal_of"]
+__all__ = ["Assessment", "assess", "declare_facts", "effective_level", "has_errors", "principal_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +90,21 @@ def assess(
         findings=(*schema_findings, *declaration.notes, *admission.findings),
         strict=strict,
     )
+
+
+def effective_level(engine: Engine, negotiation: Negotiation | None) -> Level | None:
+    """Return the level that a caller has under the policies of `engine`.
+
+    A level that another bundle gave is an answer of that bundle: the declaration is judged again, and may only lose by
+    it, since more is had by declaring again. None where these policies do not admit it any more.
+    """
+    if negotiation is None:
+        return Level.L0
+    if negotiation.bundle_digest == engine.bundle.digest:
+        return negotiation.effective_level
+    request = RequestFacts(**negotiation.declared.declared(), **POSTED, strict=negotiation.strict)
+    again = admit(engine, negotiation.principal, request, {}).effective
+    return None if again is None else min(again, negotiation.effective_level)
 
 
 def declare_facts(declaration: Declaration, *, strict: bool) -> RequestFacts:

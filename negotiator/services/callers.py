@@ -23,12 +23,12 @@ from negotiator.model.records import Agent, Credential, Identity, Negotiation
 from negotiator.ports import Clock, Signer, Store, Tx, Verifiers
 from negotiator.services.credentials import parse_api_token
 
-__all__ = ["NOBODY", "Caller", "Callers", "until_claimed"]
+__all__ = ["NEGOTIATION_LIVE", "NOBODY", "Caller", "Callers", "until_claimed"]
 
 CREDENTIAL_ACTIVE = "credential_active"
 NEGOTIATION_LIVE = "negotiation_live"
 _CACHED = 4096
-_CLAIMS = 2
+_CLAIMS = 3  # the credential, the negotiation and the bundle (`Policies.claim`)
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -58,21 +58,22 @@ class Caller:
             raise ClaimFailed(NEGOTIATION_LIVE)
 
 
-async def until_claimed(attempt: Callable[[bool], Awaitable[T]]) -> T:
-    """Return what `attempt` gives once its claims hold: it is made again at most once for each claim of a caller.
+async def until_claimed(attempt: Callable[[frozenset[str]], Awaitable[T]]) -> T:
+    """Return what `attempt` gives once its claims hold: it is made again at most once for each of them.
 
     Args:
-        attempt: decides and commits; is told whether what was read before turned out stale, to read it afresh.
+        attempt: decides and commits; is told which claims have failed, to read afresh and to take them as not so.
 
     Raises:
-        UnavailableError: `ledger_unavailable`, where the caller's state keeps changing. What `attempt` raises goes on.
+        UnavailableError: `ledger_unavailable`, where what it stands on keeps changing. What `attempt` raises goes on.
     """
-    for number in range(_CLAIMS + 1):
+    failed: frozenset[str] = frozenset()
+    for _ in range(_CLAIMS + 1):
         try:
-            return await attempt(number > 0)
-        except ClaimFailed:
-            continue
-    message = "the caller's state keeps changing; try again"
+            return await attempt(failed)
+        except ClaimFailed as claim:
+            failed |= {claim.fact}
+    message = "the caller's state or the policies keep changing; try again"
     raise UnavailableError(message, code="ledger_unavailable")
 
 
@@ -89,22 +90,29 @@ class Callers:
         self._negotiations: _Bounded[str, Negotiation] = _Bounded(_CACHED)
         self._tokens: _Bounded[str, str] = _Bounded(_CACHED)
 
-    async def resolve(self, presented: Presented, *, fresh: bool = False) -> Caller:
+    async def resolve(
+        self, presented: Presented, *, fresh: bool = False, failed: frozenset[str] = frozenset()
+    ) -> Caller:
         """Return the caller of a request.
 
         Args:
             presented: what its headers claim.
             fresh: read the rows again, also where they are cached.
+            failed: the claims that a unit found not to hold, whatever rows and clock say here. A negotiation that was
+                not live never is again; the ledger's time may be ahead of a clock that was set back.
 
         Raises:
             RequestError: `credentials_invalid`, `negotiation_expired`.
             UnavailableError: the store cannot be read.
         """
+        fresh = fresh or bool(failed)
         identity = await self._identity(presented.credential, fresh=fresh) if presented.credential else NOBODY
         if not presented.negotiation:
             return Caller(identity=identity)
         negotiation = await self._negotiation(self._negotiation_id(presented.negotiation), fresh=fresh)
         self._check_holder(negotiation, identity)
+        if NEGOTIATION_LIVE in failed:
+            _expired()
         if not identity.credential_id:
             identity = replace(NOBODY, subject=negotiation.subject)
         return Caller(identity=identity, negotiation=negotiation)
@@ -161,8 +169,7 @@ class Callers:
         if found is None:
             _refuse("the negotiation is unknown here; declare again")
         if found.ended_at or found.expires_at <= self._clock.now():
-            message = "the negotiation has ended or expired; declare again"
-            raise RequestError(message, code="negotiation_expired")
+            _expired()
         self._negotiations.put(negotiation_id, found)
         return found
 
@@ -176,6 +183,11 @@ class Callers:
 
 def _refuse(message: str) -> NoReturn:
     raise RequestError(message, code="credentials_invalid")
+
+
+def _expired() -> NoReturn:
+    message = "the negotiation has ended or expired; declare again"
+    raise RequestError(message, code="negotiation_expired")
 
 
 class _Bounded(Generic[K, V]):

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from negotiator.model.entries import EntryDraft, EntryKind, EntryValue
@@ -45,12 +45,14 @@ class Effect:
     """One allowed request outside [read], before its transaction.
 
     Attributes:
+        claim: makes true, inside the unit, what the decision stood on.
         members: what the decision was, for the entry.
         proposal_id: the id of the proposal that it becomes; empty for an effect at the site.
     """
 
     request: GovernedRequest
     caller: Caller
+    claim: Callable[[Tx], None]
     principal: Principal
     decision_id: str
     members: Mapping[str, EntryValue]
@@ -60,9 +62,9 @@ class Effect:
         """The unit.
 
         Raises:
-            ClaimFailed: the caller is not what it was when the decision was made.
+            ClaimFailed: something that the decision stood on is not what it was.
         """
-        self.caller.claim(tx)
+        self.claim(tx)
         use = key_use(tx, self.request, self.caller, decision_id=self.decision_id, proposal_id=self.proposal_id)
         taken = tx.idempotency.take(use) if use else None
         if use and taken:

@@ -2,6 +2,7 @@
 
 - The decision is made as if each claim held; the unit claims it, or rolls back and the request is decided again on
   fresh rows (at most once per claim, then 503). The last decision is the recorded one.
+- The bundle is one of the claims, and an effective level that another bundle gave is worked out again under this one.
 - Allowed effects open an intent in the same transaction; `finish` writes the outcome and closes it.
 - An allowed `write_memory` never reaches the site: it becomes a pending proposal in the same transaction.
 - A request without a negotiation is treated as its route rule says (`undeclared`), and recorded just the same.
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import assert_never
+from typing import TypeAlias, assert_never
 
 from negotiator.canonical import sha256_hex
 from negotiator.errors import RequestError, UnavailableError, UnsureError
@@ -23,10 +24,12 @@ from negotiator.model.levels import Level
 from negotiator.model.records import OutcomeEnd, Principal
 from negotiator.policy import Engine, settle
 from negotiator.ports import Clock, Ids, Lane, Store, Tx
+from negotiator.services.assessment import effective_level
 from negotiator.services.callers import NOBODY, Caller, Callers, until_claimed
 from negotiator.services.effects import Begun, Effect
 from negotiator.services.keys import has_key
 from negotiator.services.leases import Leases, record_outcome
+from negotiator.services.policies import Policies
 from negotiator.services.recording import (
     claim_members,
     decision_members,
@@ -37,7 +40,10 @@ from negotiator.services.refusals import declaration_obligation, from_decision
 
 __all__ = ["Enforcement"]
 
+Claim: TypeAlias = Callable[[Tx], None]
+
 _NOT_CALLED = Outcome(end=OutcomeEnd.ABORTED, status=0, body_bytes=0, body_sha256=sha256_hex(b""))
+_POLICIES_CHANGED = "the policies changed and leave this declaration no level; declare again"
 _DECLARE_AGAIN = frozenset({"declaration_required", "negotiation_expired"})
 _KEY_DETAILS: Mapping[str, str] = {
     "idempotency_mismatch": "this idempotency key was used for another request; take a new key for a new request",
@@ -55,7 +61,7 @@ class Enforcement:
         *,
         store: Store,
         callers: Callers,
-        engine: Callable[[], Engine],
+        policies: Policies,
         leases: Leases,
         clock: Clock,
         ids: Ids,
@@ -63,7 +69,7 @@ class Enforcement:
     ) -> None:
         self._store = store
         self._callers = callers
-        self._engine = engine
+        self._policies = policies
         self._leases = leases
         self._clock = clock
         self._ids = ids
@@ -75,7 +81,7 @@ class Enforcement:
         Raises:
             UnavailableError: it could not be recorded, or facts kept changing; the site must not be called.
         """
-        return await until_claimed(lambda fresh: self._decide_once(request, fresh=fresh))
+        return await until_claimed(lambda failed: self._decide_once(request, failed))
 
     async def refuse(self, request: GovernedRequest, *, code: str, detail: str) -> Verdict:
         """Record a refusal that was made before the policies were asked and the caller was known, and return it.
@@ -97,9 +103,9 @@ class Enforcement:
             self._leases.owe(verdict, outcome)
             raise
 
-    async def _decide_once(self, request: GovernedRequest, *, fresh: bool) -> Verdict:
+    async def _decide_once(self, request: GovernedRequest, failed: frozenset[str]) -> Verdict:
         try:
-            caller = await self._callers.resolve(request.presented, fresh=fresh)
+            caller = await self._callers.resolve(request.presented, failed=failed)
         except RequestError as error:
             return await self._refused(request, None, code=error.code, detail=error.message)
         if caller.negotiation is None:
@@ -124,7 +130,8 @@ class Enforcement:
         """Let the site have a request that no policy was asked about, and record that it was so."""
         principal = _principal(request, caller)
         members = undecided_members(request, effect="allow", code="allowed", principal=principal, policy=policy)
-        return await self._proceed(request, members, caller, principal=principal, level=None)
+        claim = self._claim(caller, None)
+        return await self._proceed(request, members, caller, claim, principal=principal, level=None)
 
     async def _refused(self, request: GovernedRequest, caller: Caller | None, *, code: str, detail: str) -> Verdict:
         """Record and return a refusal that no policy was asked about; `caller` is None where nobody knows who it is."""
@@ -137,7 +144,8 @@ class Enforcement:
             policy="unmatched" if code == "route_not_governed" else "",
             obligations=obligations,
         )
-        decision_id = await self._record(request, members, caller or Caller(identity=NOBODY))
+        whoever = caller or Caller(identity=NOBODY)
+        decision_id = await self._record(request, members, whoever, self._claim(whoever, None))
         refusal = Refusal(
             code=code,
             detail=detail,
@@ -148,14 +156,18 @@ class Enforcement:
         return Verdict(kind="refuse", decision_id=decision_id, refusal=refusal)
 
     async def _governed(self, request: GovernedRequest, caller: Caller) -> Verdict:
-        engine = self._engine()
-        query = self._query(request, caller)
+        engine = self._policies.engine
+        level = effective_level(engine, caller.negotiation)
+        if level is None:
+            return await self._refused(request, caller, code="negotiation_expired", detail=_POLICIES_CHANGED)
+        query = self._query(request, caller, level)
         decision = settle(engine, query)
         members = decision_members(query, decision, engine=engine.name)
+        claim = self._claim(caller, engine)
         if decision.allowed:
             principal = Principal(type="Agent", id=query.principal.subject)
-            return await self._proceed(request, members, caller, principal=principal, level=query.level)
-        decision_id = await self._record(request, members, caller)
+            return await self._proceed(request, members, caller, claim, principal=principal, level=level)
+        decision_id = await self._record(request, members, caller, claim)
         refusal = self._refusal(decision, decision_id, caller, engine)
         return Verdict(kind="refuse", decision_id=decision_id, level=query.level, refusal=refusal)
 
@@ -164,17 +176,19 @@ class Enforcement:
         request: GovernedRequest,
         members: Mapping[str, EntryValue],
         caller: Caller,
+        claim: Claim,
         *,
         principal: Principal,
         level: Level | None,
     ) -> Verdict:
         """Record what is allowed; begin its effect, if it has one."""
         if request.rule.reads:
-            decision_id = await self._record(request, members, caller)
+            decision_id = await self._record(request, members, caller, claim)
             return Verdict(kind="proceed", decision_id=decision_id, level=level)
         effect = Effect(
             request=request,
             caller=caller,
+            claim=claim,
             principal=principal,
             decision_id=self._ids.new(),
             members={**members, **request_members(request)},
@@ -206,7 +220,7 @@ class Enforcement:
                 self._leases.owe(_effect_verdict(effect, None), _NOT_CALLED)
             raise
 
-    def _query(self, request: GovernedRequest, caller: Caller) -> Query:
+    def _query(self, request: GovernedRequest, caller: Caller, level: Level) -> Query:
         negotiation = caller.negotiation
         expires_at = request.presented.expires_at
         declaration = negotiation.declared if negotiation else DeclaredFacts()
@@ -222,7 +236,7 @@ class Enforcement:
         )
         return Query(
             principal=negotiation.principal if negotiation else ANONYMOUS,
-            level=negotiation.effective_level if negotiation else Level.L0,
+            level=level,
             action=request.rule.action,
             resource=request.rule.resource,
             request=facts,
@@ -238,13 +252,25 @@ class Enforcement:
             safe_default=str(own.get("safe_default_response", "")),
         )
 
-    async def _record(self, request: GovernedRequest, members: Mapping[str, EntryValue], caller: Caller) -> str:
-        """Commit one decision together with the caller's claims; return its id."""
+    def _claim(self, caller: Caller, engine: Engine | None) -> Claim:
+        """Return what makes true, inside a unit, what an answer stood on; without an engine no policy was asked."""
+
+        def claim(tx: Tx) -> None:
+            if engine is not None:
+                self._policies.claim(engine)
+            caller.claim(tx)
+
+        return claim
+
+    async def _record(
+        self, request: GovernedRequest, members: Mapping[str, EntryValue], caller: Caller, claim: Claim
+    ) -> str:
+        """Commit one decision together with what it claims; return its id."""
         decision_id = self._ids.new()
         own = {**members, **request_members(request), **claim_members(caller), "decision_id": decision_id}
 
         def unit(tx: Tx) -> None:
-            caller.claim(tx)
+            claim(tx)
             tx.append(EntryDraft(kind=EntryKind.DECISION, members=own))
 
         await self._store.transact(unit)

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, NoReturn
@@ -34,7 +34,8 @@ from negotiator.services.answers import (
 )
 from negotiator.services.assessment import Assessment, assess, has_errors, principal_of
 from negotiator.services.budgets import Budgets
-from negotiator.services.callers import NOBODY, Caller, Callers, until_claimed
+from negotiator.services.callers import NEGOTIATION_LIVE, NOBODY, Caller, Callers, until_claimed
+from negotiator.services.policies import Policies
 from negotiator.services.recording import claim_members, presented_members
 from negotiator.services.refusals import from_admission
 from negotiator.services.validation import Validation
@@ -78,7 +79,7 @@ class Negotiations:
         store: Store,
         signer: Signer,
         callers: Callers,
-        engine: Callable[[], Engine],
+        policies: Policies,
         catalog: Catalog,
         clock: Clock,
         ids: Ids,
@@ -88,7 +89,7 @@ class Negotiations:
         self._store = store
         self._signer = signer
         self._callers = callers
-        self._engine = engine
+        self._policies = policies
         self._catalog = catalog
         self._validator = Validator(catalog)
         self._validation = Validation(catalog, max_message_bytes=terms.max_message_bytes)
@@ -112,7 +113,7 @@ class Negotiations:
         """
         self._budgets.spend(source)
         try:
-            return await until_claimed(lambda _fresh: self._create(data, presented, strict=strict))
+            return await until_claimed(lambda failed: self._create(data, presented, failed, strict=strict))
         except RequestError as error:
             return await self._refused(error, presented, None)
 
@@ -137,7 +138,8 @@ class Negotiations:
             RequestError: `not_found`, also where it belongs to somebody else; `credentials_invalid`,
                 `negotiation_expired`.
         """
-        return negotiation_message(await self._own(negotiation_id, presented), token="")
+        _, negotiation = await self._own(negotiation_id, presented)
+        return negotiation_message(negotiation, token="")
 
     async def end(self, negotiation_id: str, presented: Presented) -> None:
         """End a negotiation: from this commit on its token opens nothing.
@@ -146,7 +148,10 @@ class Negotiations:
             RequestError: `not_found`; `credentials_invalid`, `negotiation_expired`.
             UnavailableError: it could not be recorded.
         """
-        negotiation = await self._own(negotiation_id, presented)
+        await until_claimed(lambda failed: self._end(negotiation_id, presented, failed))
+
+    async def _end(self, negotiation_id: str, presented: Presented, failed: frozenset[str]) -> None:
+        caller, negotiation = await self._own(negotiation_id, presented, failed)
         members: dict[str, EntryValue] = {
             "decision_id": self._ids.new(),
             "decision": "allow",
@@ -157,6 +162,7 @@ class Negotiations:
         }
 
         def unit(tx: Tx) -> None:
+            caller.claim(tx)
             if tx.negotiations.end(negotiation_id, tx.now):
                 tx.append(EntryDraft(kind=EntryKind.DECLARE, members=members))
 
@@ -195,33 +201,23 @@ class Negotiations:
             OverBudgetError: `over_budget`.
         """
         self._budgets.spend(source)
-        return self._validation.report(data, self._engine(), now=self._clock.now(), strict=strict, profile=profile)
-
-    def _assess(
-        self, declaration: Declaration, findings: Sequence[Finding], caller: Caller, *, strict: bool
-    ) -> Assessment:
-        return assess(
-            self._engine(),
-            declaration,
-            caller.identity,
-            strict=strict,
-            schema_findings=findings,
-            surface=self._terms.surface,
+        return self._validation.report(
+            data, self._policies.engine, now=self._clock.now(), strict=strict, profile=profile
         )
 
-    async def _create(self, data: bytes, presented: Presented, *, strict: bool) -> Declared:
-        caller = await self._callers.resolve(presented, fresh=True)
+    async def _create(self, data: bytes, presented: Presented, failed: frozenset[str], *, strict: bool) -> Declared:
+        caller = await self._callers.resolve(presented, fresh=True, failed=failed)
         try:
             declaration, findings = self._read(data, strict=strict)
         except RequestError as error:
             return await self._refused(error, presented, caller)
-        now = self._clock.now()
+        now, engine = self._clock.now(), self._policies.engine
         existing = await self._store.read(
-            lambda reader: self._identical(reader.negotiations, declaration, caller, strict=strict, now=now)
+            lambda reader: _identical(reader.negotiations, declaration, caller, engine, strict=strict, now=now)
         )
-        if existing:
-            return self._answer(existing, kind="existing")
-        return await self._negotiate(declaration, findings, caller, presented, strict=strict)
+        if existing and NEGOTIATION_LIVE not in failed:
+            return await self._given_again(existing, caller, engine)
+        return await self._negotiate(declaration, findings, caller, presented, engine, strict=strict)
 
     def _read(self, data: bytes, *, strict: bool) -> tuple[Declaration, list[Finding]]:
         """Return what a capability message declares, and what there is to say of its form.
@@ -236,21 +232,19 @@ class Negotiations:
             raise _InvalidError(findings)
         return declaration_of(message, now=self._clock.now()), findings
 
-    def _identical(
-        self, stored: NegotiationReads, declaration: Declaration, caller: Caller, *, strict: bool, now: datetime
-    ) -> Negotiation | None:
-        """Return the stored negotiation that answers this declaration, if it may be given again.
+    async def _given_again(self, existing: Negotiation, caller: Caller, engine: Engine) -> Declared:
+        """Answer with what is stored, if by the ledger's time it still holds for this caller.
 
-        Asked before the work is done, and again in the transaction: of identical declarations at once, one is stored.
+        Raises:
+            ClaimFailed: it does not; the declaration is to be answered anew.
         """
-        credential_id = caller.identity.credential_id
-        if not credential_id or caller.negotiation:
-            return None
-        digest = declaration.message.digest
-        found = stored.identical(credential_id=credential_id, digest=digest, strict=strict, at=now)
-        if found is None or found.bundle_digest != self._engine().bundle.digest:
-            return None
-        return found if found.principal == principal_of(declaration, caller.identity) else None
+
+        def unit(tx: Tx) -> None:
+            self._policies.claim(engine)
+            replace(caller, negotiation=existing).claim(tx)
+
+        await self._store.transact(unit, Lane.DECLARATION)
+        return self._answer(existing, kind="existing")
 
     async def _negotiate(
         self,
@@ -258,12 +252,20 @@ class Negotiations:
         findings: Sequence[Finding],
         caller: Caller,
         presented: Presented,
+        engine: Engine,
         *,
         strict: bool,
     ) -> Declared:
         negotiation_id, decision_id = self._ids.new(), self._ids.new()
         named = _named(caller, negotiation_id)
-        assessment = self._assess(declaration, findings, named, strict=strict)
+        assessment = assess(
+            engine,
+            declaration,
+            named.identity,
+            strict=strict,
+            schema_findings=findings,
+            surface=self._terms.surface,
+        )
         members = {
             **assessment.entry_members(),
             **presented_members(presented),
@@ -275,8 +277,9 @@ class Negotiations:
         draft = EntryDraft(kind=EntryKind.DECLARE, members={**members, "negotiation_id": negotiation_id})
 
         def unit(tx: Tx) -> Negotiation:
+            self._policies.claim(engine)
             caller.claim(tx)
-            if twin := self._identical(tx.negotiations, declaration, caller, strict=strict, now=tx.now):
+            if twin := _identical(tx.negotiations, declaration, caller, engine, strict=strict, now=tx.now):
                 return twin
             if caller.negotiation:
                 tx.negotiations.end(caller.negotiation.negotiation_id, tx.now)
@@ -362,7 +365,8 @@ class Negotiations:
             fallback=assessment.declaration.fallback,
             safe_default=assessment.declaration.safe_default,
         )
-        await self._record_refusal({**members, "decision": "deny", "code": refusal.code}, caller)
+        refused = {**members, "decision": "deny", "code": refusal.code}
+        await self._record_refusal(refused, caller, engine=assessment.engine)
         return Declared(kind="refused", decision_id=decision_id, refusal=refusal)
 
     async def _refused(self, error: RequestError, presented: Presented, caller: Caller | None) -> Declared:
@@ -389,19 +393,47 @@ class Negotiations:
         )
         return Declared(kind="refused", decision_id=decision_id, refusal=refusal)
 
-    async def _record_refusal(self, members: Mapping[str, EntryValue], caller: Caller) -> None:
+    async def _record_refusal(
+        self, members: Mapping[str, EntryValue], caller: Caller, engine: Engine | None = None
+    ) -> None:
         def unit(tx: Tx) -> None:
+            if engine is not None:
+                self._policies.claim(engine)
             caller.claim(tx)
             tx.append(EntryDraft(kind=EntryKind.DECLARE, members=members))
 
         await self._store.transact(unit, Lane.DECLARATION)
 
-    async def _own(self, negotiation_id: str, presented: Presented) -> Negotiation:
-        caller = await self._callers.resolve(presented, fresh=True)
+    async def _own(
+        self, negotiation_id: str, presented: Presented, failed: frozenset[str] = frozenset()
+    ) -> tuple[Caller, Negotiation]:
+        caller = await self._callers.resolve(presented, fresh=True, failed=failed)
         found = await self._store.read(lambda reader: reader.negotiations.get(negotiation_id))
         if found is None or found.ended_at or found.subject != caller.identity.subject:
             _not_found()
-        return found
+        return caller, found
+
+
+def _identical(
+    stored: NegotiationReads,
+    declaration: Declaration,
+    caller: Caller,
+    engine: Engine,
+    *,
+    strict: bool,
+    now: datetime,
+) -> Negotiation | None:
+    """Return the stored negotiation that answers this declaration, if it may be given again.
+
+    Asked before the work is done, and again in the transaction: of identical declarations at once, one is stored.
+    """
+    credential_id = caller.identity.credential_id
+    if not credential_id or caller.negotiation:
+        return None
+    found = stored.identical(credential_id=credential_id, digest=declaration.message.digest, strict=strict, at=now)
+    if found is None or found.bundle_digest != engine.bundle.digest:
+        return None
+    return found if found.principal == principal_of(declaration, caller.identity) else None
 
 
 def _named(caller: Caller, negotiation_id: str) -> Caller:

@@ -1,95 +1,250 @@
 """What was true when the decision was made, and is not when it commits, lets nothing through.
 
-Without sleeps: the first time that the engine is asked for, a rival process commits the change; then the decision
-goes on with what it knew.
+Without sleeps: when the decision is made the first time, a rival commits the change; then the decision goes on with
+what it knew. One table says for each claim and each kind of request what comes of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
+from sqlalchemy import bindparam, update
 
 from negotiator.assembly import Negotiator
-from negotiator.model.governed import GovernedRequest, Presented, Verdict
-from negotiator.model.levels import Level
-from negotiator.policy import Engine
-from negotiator.services.enforcement import Enforcement
-from tests.support.house import House, house, settings_in
+from negotiator.model.levels import PROFILE_OF_LEVEL, Level
+from negotiator.model.times import format_time
+from negotiator.shipped import load_catalog
+from negotiator.store import statements, tables
+from tests.support.house import PREFIX, House, house, settings_in
+from tests.support.interleaving import InterruptedPolicies, interrupted, policies_with
 
-
-def rival_change(rival: Negotiator, change: str, negotiation_id: str) -> None:
-    match change:
-        case "the negotiation ends":
-            ended = rival.store.transact_sync(lambda tx: tx.negotiations.end(negotiation_id, tx.now))
-            assert ended
-        case "the agent is revoked":
-            rival.administration.revoke_agent("helper", actor="rival")
-
-
-def enforcement_with(built: House, engine: Callable[[], Engine]) -> Enforcement:
-    negotiator = built.negotiator
-    return Enforcement(
-        store=negotiator.store,
-        callers=negotiator.callers,
-        engine=engine,
-        leases=negotiator.leases,
-        clock=negotiator.clock,
-        ids=negotiator.ids,
-        prefix=negotiator.prefix,
-    )
-
-
-async def decide(built: House, tmp_path: Path, change: str) -> tuple[Verdict, int]:
-    """Decide a request while a rival makes `change`; return the verdict and how often the engine was asked."""
-    asked = 0
-    api_token = built.agent()
-    async with built.client() as client:
-        token = await built.token(client, Level.L2, api_token)
-    [declared] = built.entries("declare")
-    rival = Negotiator(settings_in(tmp_path), clock=built.clock)
-
-    def engine() -> Engine:
-        nonlocal asked
-        asked += 1
-        if asked == 1:
-            rival_change(rival, change, declared["negotiation_id"])
-        return built.negotiator.engine
-
-    rule = next(rule for rule in built.negotiator.routes if rule.action == "render_ui")
-    request = GovernedRequest(
-        method="GET",
-        target="/screen",
-        rule=rule,
-        presented=Presented(negotiation=token, credential=api_token),
-        caller_class="agent",
-    )
-    try:
-        return await enforcement_with(built, engine).decide(request), asked
-    finally:
-        rival.stop()
-
-
-@pytest.mark.parametrize(
-    ("change", "code"),
-    [("the negotiation ends", "negotiation_expired"), ("the agent is revoked", "credentials_invalid")],
+CLOSED = '@id("closed") @title("closed") forbid (principal is Uaix::Agent, action, resource is Uaix::Resource);'
+NO_LEVEL = '@id("closed") @title("closed") forbid (principal, action == Uaix::Action::"declare", resource);'
+LOWER_CAP = (
+    update(tables.agents)
+    .where(tables.agents.c.project_id == bindparam("of_project"), tables.agents.c.agent_id == bindparam("of_agent"))
+    .values(max_level=bindparam("new_cap"))
 )
-async def test_a_change_between_decision_and_commit_is_seen(tmp_path: Path, change: str, code: str) -> None:
-    with house(tmp_path) as built:
-        verdict, asked = await decide(built, tmp_path, change)
-        assert asked == 1, "the second look finds that nothing needs deciding any more"
-        assert verdict.kind == "refuse"
-        assert verdict.refusal is not None
-        assert verdict.refusal.code == code
-        assert built.entries("intent") == []
-        last = built.entries()[-1]
-        assert (last["kind"], last["decision"], last["code"]) == ("decision", "deny", code)
-        assert built.calls == []
 
 
-async def test_the_same_request_passes_when_no_rival_interferes(tmp_path: Path) -> None:
-    with house(tmp_path) as built:
-        verdict, asked = await decide(built, tmp_path, "nothing happens")
-        assert (verdict.kind, verdict.intent_open, asked) == ("proceed", True, 1)
-        assert len(built.entries("intent")) == 1
+@dataclass(frozen=True)
+class Scene:
+    """A house, an agent that has declared itself there, and a second process on the same database."""
+
+    built: House
+    policies: InterruptedPolicies
+    rival: Negotiator
+    client: httpx.AsyncClient
+    api_token: str
+    token: str
+
+    @property
+    def agent_id(self) -> str:
+        [agent] = self.rival.administration.agents()
+        return agent.agent_id
+
+    @property
+    def negotiation_id(self) -> str:
+        return str(self.built.entries("declare")[0]["negotiation_id"])
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"uaix-negotiation": self.token, "uaix-credential": self.api_token}
+
+
+@asynccontextmanager
+async def scene(folder: Path, database_url: str) -> AsyncIterator[Scene]:
+    with house(folder, database=database_url) as built:
+        policies = interrupted(built)
+        api_token = built.agent(max_level=Level.L4)
+        rival = Negotiator(settings_in(folder, database=database_url), clock=built.clock)
+        try:
+            async with built.client() as client:
+                token = await built.token(client, Level.L4, api_token)
+                policies.asked = 0
+                yield Scene(built, policies, rival, client, api_token, token)
+        finally:
+            rival.stop()
+
+
+# What is asked for
+
+
+async def read(at: Scene) -> httpx.Response:
+    return await at.client.get("/data", headers=at.headers)
+
+
+async def effect(at: Scene) -> httpx.Response:
+    return await at.client.get("/screen", headers=at.headers)
+
+
+async def refusal(at: Scene) -> httpx.Response:
+    return await at.client.post("/comments", headers=at.headers, content=b"x")
+
+
+async def memory(at: Scene) -> httpx.Response:
+    own = {"uaix-correlation": "c-1", "idempotency-key": "k-1"}
+    return await at.client.put("/memory/tea", headers=at.headers | own, content=b"left")
+
+
+async def renewal(at: Scene) -> httpx.Response:
+    headers = {"uaix-negotiation": at.token, "authorization": f"Bearer {at.api_token}"}
+    document = load_catalog().examples[PROFILE_OF_LEVEL[Level.L4]]
+    return await at.client.post(f"{PREFIX}/negotiations", json=document, headers=headers)
+
+
+async def ending(at: Scene) -> httpx.Response:
+    headers = {"uaix-negotiation": at.token, "authorization": f"Bearer {at.api_token}"}
+    return await at.client.delete(f"{PREFIX}/negotiations/{at.negotiation_id}", headers=headers)
+
+
+Request = Callable[[Scene], Any]
+KINDS: tuple[Request, ...] = (read, effect, refusal, memory, renewal)
+
+HONEST = {"read": 200, "effect": 200, "refusal": 403, "memory": 202, "renewal": 201}
+LEAVES = {"read": "decision", "effect": "intent", "refusal": "decision", "memory": "proposal", "renewal": "declare"}
+
+# What changes meanwhile
+
+
+def negotiation_ended(at: Scene) -> None:
+    assert at.rival.store.transact_sync(lambda tx: tx.negotiations.end(at.negotiation_id, tx.now))
+
+
+def negotiation_expired(at: Scene) -> None:
+    at.built.clock.advance(3_600)
+
+
+def credential_revoked(at: Scene) -> None:
+    values = {"of_project": "default", "of_agent": at.agent_id}
+    unit = lambda tx: tx._sql.changed(statements.REVOKE_CREDENTIALS, at=format_time(tx.now), **values)  # noqa: E731
+    assert at.rival.store.transact_sync(unit) == 1
+
+
+def agent_revoked(at: Scene) -> None:
+    at.rival.administration.revoke_agent("helper", actor="rival")
+
+
+def cap_lowered(at: Scene) -> None:
+    values = {"of_project": "default", "of_agent": at.agent_id, "new_cap": 3}
+    assert at.rival.store.transact_sync(lambda tx: tx._sql.changed(LOWER_CAP, **values)) == 1
+
+
+def policies_close(at: Scene) -> None:
+    assert at.built.negotiator.use_bundle(policies_with(CLOSED), actor="rival")
+
+
+def policies_admit_nobody(at: Scene) -> None:
+    assert at.built.negotiator.use_bundle(policies_with(NO_LEVEL), actor="rival")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A rival, and what comes of a governed request and of a renewal.
+
+    Attributes:
+        decided: how often an engine was asked for: a second time only where there is something left to decide.
+    """
+
+    rival: Callable[[Scene], None]
+    governed: tuple[int, str]
+    renewed: tuple[int, str]
+    decided: int = 1
+
+
+EXPIRED, INVALID = (401, "negotiation_expired"), (401, "credentials_invalid")
+TABLE = (
+    Row(negotiation_ended, EXPIRED, EXPIRED),
+    Row(negotiation_expired, EXPIRED, EXPIRED),
+    Row(credential_revoked, INVALID, INVALID),
+    Row(agent_revoked, INVALID, INVALID),
+    Row(cap_lowered, EXPIRED, EXPIRED),
+    Row(policies_close, (403, "refused"), (201, ""), decided=2),
+    Row(policies_admit_nobody, EXPIRED, (403, "refused"), decided=2),
+)
+
+
+@pytest.mark.parametrize("request_of", KINDS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.rival.__name__)
+async def test_a_change_between_decision_and_commit_is_seen(
+    tmp_path: Path, database_url: str, row: Row, request_of: Request
+):
+    async with scene(tmp_path, database_url) as at:
+        before: list[int] = []
+
+        def between(asked: int) -> None:
+            if asked == 1:
+                row.rival(at)
+                before.append(len(at.built.entries()))
+
+        at.policies.between = between
+        answer = await request_of(at)
+        status, code = row.renewed if request_of is renewal else row.governed
+        assert (answer.status_code, answer.json().get("code", "")) == (status, code), answer.text
+        assert at.policies.asked == row.decided
+        [recorded] = at.built.entries()[before[0] :]
+        assert recorded["decision_id"] == answer.headers["uaix-decision"]
+        assert recorded["decision"] == ("allow" if status == 201 else "deny")
+        if code:
+            assert recorded["code"] == code
+        if row.rival in {policies_close, policies_admit_nobody} and "bundle_digest" in recorded:
+            assert recorded["bundle_digest"] == at.policies._in_force.engine.bundle.digest
+        assert at.built.calls == []
+        assert not at.built.entries("intent") + at.built.entries("proposal")
+        assert at.rival.audit.verify().entries == before[0] + 1
+
+
+@pytest.mark.parametrize("request_of", KINDS, ids=lambda kind: kind.__name__)
+async def test_without_a_rival_each_is_decided_once(tmp_path: Path, database_url: str, request_of: Request):
+    async with scene(tmp_path, database_url) as at:
+        answer = await request_of(at)
+        assert answer.status_code == HONEST[request_of.__name__], answer.text
+        assert at.policies.asked == 1
+        recorded = next(
+            entry for entry in at.built.entries() if entry.get("decision_id") == answer.headers["uaix-decision"]
+        )
+        assert recorded["kind"] == LEAVES[request_of.__name__]
+        assert len(at.built.calls) == (1 if request_of in {read, effect} else 0)
+
+
+@pytest.mark.parametrize("request_of", KINDS, ids=lambda kind: kind.__name__)
+async def test_a_rival_that_never_stops_is_503_and_nothing_is_done(
+    tmp_path: Path, database_url: str, request_of: Request
+):
+    async with scene(tmp_path, database_url) as at:
+        closing = [policies_with(CLOSED), policies_with("")]
+        changes: list[bool] = []
+
+        def between(asked: int) -> None:
+            changes.append(at.built.negotiator.use_bundle(closing[(asked - 1) % 2], actor="rival"))
+
+        at.policies.between = between
+        entries = len(at.built.entries())
+        answer = await request_of(at)
+        assert (answer.status_code, answer.json()["code"]) == (503, "ledger_unavailable"), answer.text
+        assert int(answer.headers["retry-after"]) >= 1
+        assert changes == [True] * 4, "once, and again for each of the three claims"
+        assert [entry["kind"] for entry in at.built.entries()[entries:]] == ["policy"] * 4
+        assert at.built.calls == []
+
+
+async def test_an_agent_revoked_while_it_ends_its_negotiation_ends_nothing(tmp_path: Path, database_url: str):
+    async with scene(tmp_path, database_url) as at:
+        store, read_once = at.built.negotiator.store, at.built.negotiator.store.read
+
+        async def reads(query: Any) -> Any:
+            found = await read_once(query)
+            if getattr(found, "negotiation_id", "") and not at.built.entries("identity")[1:]:
+                agent_revoked(at)
+            return found
+
+        store.read = reads  # type: ignore[method-assign]
+        answer = await ending(at)
+        assert (answer.status_code, answer.json()["code"]) == INVALID
+        assert at.rival.store.read_sync(lambda reader: reader.negotiations.get(at.negotiation_id)).ended_at is None

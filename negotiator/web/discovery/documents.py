@@ -99,11 +99,15 @@ def manifest(site: Published, links: Links, _parameters: Mapping[str, str]) -> d
 
 
 def access(site: Published, links: Links, _parameters: Mapping[str, str]) -> dict[str, Any]:
-    """Return `/.well-known/uaix-agent-access.json`: the short form for agents."""
+    """Return `/.well-known/uaix-agent-access.json`: the short form for agents.
+
+    The answers are taken once: of a bundle that is replaced meanwhile, no level is shown beside another one's.
+    """
+    by_level = site.access
     return {
         "uaix_version": UAIX_VERSION,
         "declare": _declare(links),
-        "levels": [_level_access(site, links, rung) for rung in site.catalog.ladder["levels"]],
+        "levels": [_level_access(site, links, rung, by_level) for rung in site.catalog.ladder["levels"]],
         "support_boundary": site.support_boundary,
     }
 
@@ -268,9 +272,11 @@ def _route(rule: RouteRule, links: Links) -> dict[str, Any]:
     }
 
 
-def _level_access(site: Published, links: Links, rung: Mapping[str, Any]) -> dict[str, Any]:
+def _level_access(
+    site: Published, links: Links, rung: Mapping[str, Any], by_level: Mapping[Level, Mapping[str, Any]]
+) -> dict[str, Any]:
     level = Level.parse(rung["level"])
-    answers = site.access[level]
+    answers = by_level[level]
     return {
         "level": rung["level"],
         "profile": rung["profile"],
