@@ -33,6 +33,7 @@ from negotiator.services.callers import Callers
 from negotiator.services.enforcement import Enforcement
 from negotiator.services.negotiations import Negotiations, NegotiationTerms
 from negotiator.services.proposals import Proposals
+from negotiator.services.standing import Standings
 from negotiator.shipped import load_catalog, shipped_folder
 from negotiator.store import (
     FileSigner,
@@ -70,6 +71,7 @@ class Negotiator:
     """
 
     mode: Literal["enforce"] = "enforce"
+    standing_check_seconds = 1.0
     support_boundary = SUPPORT_BOUNDARY
 
     def __init__(
@@ -250,6 +252,11 @@ class Negotiator:
     def proposals(self) -> Proposals:
         """Memory proposals, as their authors see them."""
         return Proposals(store=self.store, callers=self.callers)
+
+    @cached_property
+    def standings(self) -> Standings:
+        """Whether what open sockets and streams stand on still holds."""
+        return Standings(store=self.store, clock=self.clock)
 
     @cached_property
     def administration(self) -> Administration:

@@ -159,7 +159,7 @@ class Enforcement:
         """Record what is allowed; begin its effect, if it has one."""
         if request.rule.reads:
             decision_id = await self._record(request, members, caller)
-            return Verdict(kind="proceed", decision_id=decision_id, level=level)
+            return Verdict(kind="proceed", decision_id=decision_id, level=level, standing=caller.standing)
         effect = Effect(
             request=request,
             caller=caller,
@@ -187,6 +187,7 @@ class Enforcement:
             principal=effect.principal,
             action=request.rule.action,
             trace_id=request.presented.trace_id,
+            standing=caller.standing,
         )
 
     def _query(self, request: GovernedRequest, caller: Caller) -> Query:

@@ -205,11 +205,16 @@ class RouteTable:
         return found if found is not None else self._keep(key, self._look_up(*key))
 
     def find_websocket(self, scope: Scope) -> Found:
-        """Return what a WebSocket handshake falls under: a rule for any method of its path.
+        """Return what a WebSocket handshake falls under: the rule for GET of its path, else one for any method.
 
         A socket may carry writes, so without a rule it is treated as unsafe.
         """
-        return self._look_up(None, scope["path"], scope.get("raw_path"), scope.get("root_path"))
+        place = scope["path"], scope.get("raw_path"), scope.get("root_path")
+        found = self._look_up(None, *place)
+        if not isinstance(found, Governs):
+            return found
+        reading = self._look_up("GET", *place)
+        return reading if isinstance(reading, Governs | Ambiguous) else found
 
     def _keep(self, key: tuple[str, str, bytes | None, str | None], found: Found) -> Found:
         if len(key[0]) + len(key[1]) + len(key[2] or b"") <= _CACHED_KEY_LENGTH:
