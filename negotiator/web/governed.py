@@ -34,6 +34,7 @@ from negotiator.web.framing import (
     check_override,
     check_write,
     declared_length,
+    is_form,
     override_pattern,
     refuse_override,
 )
@@ -206,14 +207,14 @@ def _own_headers(verdict: Verdict) -> dict[str, str]:
 
 
 async def _read_body(rule: RouteRule, scope: Scope, receive: Receive) -> WholeBody | None:
-    """Return the body, read whole; None where it flows.
+    """Return the body, read whole; None where it flows. A form never flows: it may name another method.
 
     Raises:
         RequestError: `body_too_large`, `body_malformed`, `method_override`.
         ClientLeft: the client left.
     """
     announced = declared_length(scope)
-    if rule.reads or rule.stream_body:
+    if (rule.reads or rule.stream_body) and not any(map(is_form, header_lines(scope, b"content-type"))):
         if announced is not None and announced > rule.max_body_bytes:
             raise too_large(rule.max_body_bytes)
         return None

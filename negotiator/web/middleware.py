@@ -38,6 +38,7 @@ from negotiator.web.framing import (
     check_lengths,
     check_override,
     declared_length,
+    is_form,
     override_pattern,
     refuse_override,
 )
@@ -48,7 +49,6 @@ from negotiator.web.live import LiveExchanges
 from negotiator.web.problems import ProblemPages, send_early
 from negotiator.web.routing import (
     PASS,
-    SAFE_METHODS,
     Ambiguous,
     Beside,
     Found,
@@ -63,7 +63,6 @@ from negotiator.web.sockets import SocketCalls
 __all__ = ["NegotiatorMiddleware"]
 
 _NO_RULE = "no rule of this site lets agents do this here"
-_FORM = "application/x-www-form-urlencoded"
 
 
 class NegotiatorMiddleware:
@@ -186,9 +185,10 @@ async def _checked_form(neighbour: RouteRule, scope: Scope, receive: Receive) ->
         ClientLeft: the client left.
     """
     check_override(scope)
-    types = [value.decode("latin-1") for value in header_lines(scope, b"content-type")]
-    patterns = [override_pattern(content_type) for content_type in types if content_type.lower().startswith(_FORM)]
-    if scope["method"] in SAFE_METHODS or not patterns:
+    patterns = [
+        override_pattern(line.decode("latin-1")) for line in header_lines(scope, b"content-type") if is_form(line)
+    ]
+    if not patterns:
         return None
     check_lengths(scope)
     form = await read_whole(receive, limit=neighbour.max_body_bytes, announced=declared_length(scope))

@@ -27,7 +27,14 @@ from starlette.types import Scope
 
 from negotiator.model.facts import ResourceFacts
 from negotiator.model.routes import RouteRule, UnmatchedRules
-from negotiator.web.paths import MAX_ODD_PATH, is_odd, is_refused_on_governed, readings, route_path
+from negotiator.web.paths import (
+    MAX_ODD_PATH,
+    is_odd,
+    is_refused_on_governed,
+    other_route_paths,
+    readings,
+    route_path,
+)
 
 __all__ = [
     "PASS",
@@ -230,10 +237,11 @@ class RouteTable:
         raw = below if raw_path is None else route_path(raw_path.decode("latin-1"), root_path or "")
         name = None if method is None else method.upper()
         rows = self._all if name is None else self._by_method.get(name, self._any_method)
-        odd = is_odd(below, raw)
+        others = other_route_paths(path, root_path or "")
+        odd = is_odd(below, raw) or bool(others)
         if odd and len(below) > MAX_ODD_PATH and self._all:
             return Ambiguous(_stand_in("post", safe=False))
-        paths = readings(below, raw) if odd else frozenset({below})
+        paths = readings(below, raw).union(*(readings(other, raw) for other in others)) if odd else frozenset({below})
         return _governed(rows, below, paths) or self._ungoverned(name, paths)
 
     def _ungoverned(self, method: str | None, paths: Collection[str]) -> Found:
