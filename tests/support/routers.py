@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from posixpath import normpath
 from urllib.parse import parse_qs, unquote
 
@@ -15,6 +15,7 @@ from asgiref.wsgi import WsgiToAsgi
 from django.conf import settings as django_settings
 from django.core.asgi import get_asgi_application
 from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern
 from django.urls import path as django_path
 from flask import Flask
 from flask import request as flask_request
@@ -24,7 +25,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Mount, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-__all__ = ["PATHS", "ROUTERS", "Reached"]
+__all__ = ["PATHS", "ROUTERS", "Reached", "django_application"]
 
 Reached = list[tuple[str, str]]
 """Method and written path of the handlers that ran."""
@@ -58,15 +59,19 @@ def django_site(reached: Reached) -> ASGIApp:
         return handler
 
     written = {path: re.sub(r"{(\w+)(?::path)?}", _django_part, path.removeprefix("/")) for path in PATHS}
+    return django_application(django_path(route, view(path)) for path, route in written.items())
+
+
+def django_application(routes: Iterable[URLPattern]) -> ASGIApp:
+    """Return Django with these routes. Its settings are the process's: the last one that was made is served."""
     if not django_settings.configured:
         django_settings.configure(
             SECRET_KEY="made up",
             ALLOWED_HOSTS=["*"],
-            ROOT_URLCONF=(),
             MIDDLEWARE=["django.middleware.common.CommonMiddleware"],
             LOGGING_CONFIG=None,
         )
-    django_settings.ROOT_URLCONF = tuple(django_path(route, view(path)) for path, route in written.items())
+    django_settings.ROOT_URLCONF = tuple(routes)
     application: ASGIApp = get_asgi_application()
     return application
 
