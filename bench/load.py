@@ -1,4 +1,4 @@
-"""`python -m bench.load PORT RATE`: send the request on standard input RATE times a second, for ever, over 8 connections."""
+"""`python -m bench.load PORT RATE`: send the request on standard input RATE times a second, for ever."""
 
 from __future__ import annotations
 

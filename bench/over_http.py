@@ -182,9 +182,9 @@ def _busy() -> Row:
             slowest: list[tuple[float, float]] = []
             for _ in range(9):
                 idle = loop.run_until_complete(_slowest(server, plain, 400))
-                busy: list[float] = []
-                _while(pressed, lambda: busy.append(loop.run_until_complete(_slowest(server, plain, 400))))()
-                slowest.append((busy[0], idle))
+                with _pressing(pressed):
+                    busy = loop.run_until_complete(_slowest(server, plain, 400))
+                slowest.append((busy, idle))
     found = median(busy for busy, _ in slowest) / median(idle for _, idle in slowest)
     return Row(
         name="passthrough_p99_busy", ratio=round(found, 4), bound=3.0, better="lower", ok=found <= 3.0, control=1.0
@@ -213,13 +213,19 @@ def _while(pressed: subprocess.Popen[bytes], work: Callable[[], object]) -> Call
     """Return `work` while the load runs."""
 
     def both() -> None:
-        pressed.send_signal(signal.SIGCONT)
-        try:
+        with _pressing(pressed):
             work()
-        finally:
-            pressed.send_signal(signal.SIGSTOP)
 
     return both
+
+
+@contextmanager
+def _pressing(pressed: subprocess.Popen[bytes]) -> Iterator[None]:
+    pressed.send_signal(signal.SIGCONT)
+    try:
+        yield
+    finally:
+        pressed.send_signal(signal.SIGSTOP)
 
 
 @contextmanager

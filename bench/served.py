@@ -1,4 +1,4 @@
-"""`python -m bench.served VARIANT DATABASE FOLDER`: a server for the benchmarks over HTTP; prints its port when it is up.
+"""`python -m bench.served VARIANT DATABASE FOLDER`: a server for the benchmarks over HTTP; prints its port.
 
 | variant | what answers |
 | --- | --- |
@@ -30,7 +30,8 @@ from bench.ledger import DRAFT
 from negotiator.assembly import Negotiator
 from negotiator.config import RouteSettings, Settings
 from negotiator.model.entries import EntryDraft, EntryPosition
-from negotiator.policy import Engine
+from negotiator.policy import Engine, surface_of
+from negotiator.services.policies import Policies
 from negotiator.web.middleware import NegotiatorMiddleware
 
 ROUTES = (
@@ -53,8 +54,9 @@ def _negotiator(database: str, folder: Path, *, plenty: bool, cache_size: int | 
     settings = Settings(database=database, keys_dir=folder / "keys", routes=ROUTES, **budgets)
     negotiator = Negotiator(settings)
     if cache_size is not None:
-        engine = negotiator.engine
-        negotiator.__dict__["engine"] = Engine(engine.bundle, name=engine.name, cache_size=cache_size)
+        loaded = negotiator.engine
+        engine = Engine(loaded.bundle, name=loaded.name, cache_size=cache_size)
+        negotiator.__dict__["policies"] = Policies(engine, surface=surface_of(negotiator.routes))
     return negotiator
 
 

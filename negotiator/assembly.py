@@ -35,6 +35,7 @@ from negotiator.services.leases import Leases
 from negotiator.services.negotiations import Negotiations, NegotiationTerms
 from negotiator.services.policies import Policies
 from negotiator.services.proposals import Proposals
+from negotiator.services.standing import Standings
 from negotiator.shipped import load_catalog, shipped_folder
 from negotiator.store import (
     FileSigner,
@@ -75,6 +76,7 @@ class Negotiator:
     """
 
     mode: Literal["enforce"] = "enforce"
+    standing_check_seconds = 1.0
     support_boundary = SUPPORT_BOUNDARY
 
     def __init__(
@@ -296,6 +298,11 @@ class Negotiator:
     def proposals(self) -> Proposals:
         """Memory proposals, as their authors see them."""
         return Proposals(store=self.store, callers=self.callers)
+
+    @cached_property
+    def standings(self) -> Standings:
+        """Whether what open sockets and streams stand on still holds."""
+        return Standings(store=self.store, clock=self.clock)
 
     @cached_property
     def administration(self) -> Administration:

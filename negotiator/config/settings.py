@@ -35,6 +35,7 @@ from negotiator.model.routes import (
     UnmatchedRules,
     UnmatchedSafe,
     UnmatchedUnsafe,
+    WebSocketRule,
 )
 
 __all__ = ["RouteSettings", "Settings", "UnmatchedSettings"]
@@ -66,6 +67,7 @@ class RouteSettings(_Strict):
     max_body_bytes: int = Field(default=1_048_576, ge=0, le=1_073_741_824)
     cache: CacheRule = "private"
     publish: bool = False
+    websocket: WebSocketRule | None = None
 
     @field_validator("resource")
     @classmethod
@@ -85,6 +87,14 @@ class RouteSettings(_Strict):
             raise ValueError(message)
         return value
 
+    @field_validator("websocket", mode="before")
+    @classmethod
+    def _sockets_are_decided_once(cls, value: object) -> object:
+        if value == "message":
+            message = "a decision for each message of a socket comes in a later version; write connect or deny"
+            raise ValueError(message)
+        return value
+
     @model_validator(mode="after")
     def _pass_says_why(self) -> Self:
         weighty = self.action in WRITE_LIKE_ACTIONS or self.action in MEMORY_ACTIONS
@@ -93,6 +103,9 @@ class RouteSettings(_Strict):
             raise ValueError(message)
         if self.stream_body and self.action in MEMORY_ACTIONS:
             message = "a memory route is held as a proposal, so its body cannot be streamed"
+            raise ValueError(message)
+        if self.websocket == "connect" and self.action in MEMORY_ACTIONS:
+            message = "a memory route is held as a proposal, so no socket can be opened on it"
             raise ValueError(message)
         return self
 
@@ -117,6 +130,7 @@ class RouteSettings(_Strict):
             max_body_bytes=self.max_body_bytes,
             cache=self.cache,
             publish=self.publish,
+            websocket=self.websocket or ("connect" if self.action in READ_ACTIONS else "deny"),
         )
 
 

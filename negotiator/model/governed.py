@@ -14,7 +14,17 @@ from negotiator.model.obligations import Obligation
 from negotiator.model.records import OutcomeEnd, Principal
 from negotiator.model.routes import RouteRule
 
-__all__ = ["CallerClass", "Declared", "GovernedRequest", "Outcome", "Presented", "Refusal", "Verdict"]
+__all__ = [
+    "CallerClass",
+    "Declared",
+    "GovernedRequest",
+    "Outcome",
+    "Presented",
+    "Refusal",
+    "SocketTraffic",
+    "Standing",
+    "Verdict",
+]
 
 CallerClass = Literal["agent", "human", "unknown"]
 
@@ -55,6 +65,7 @@ class GovernedRequest:
         person: the person id that the site's `human_authenticator` vouches for; empty otherwise.
         source: the client's address, for budgets and logs; never a fact.
         body_sha256: lower-case hex; empty where the body flows (`stream_body`) or none was read.
+        socket: it is the handshake of a WebSocket.
     """
 
     method: str
@@ -68,6 +79,7 @@ class GovernedRequest:
     body: bytes = field(default=b"", repr=False)
     body_sha256: str = ""
     body_bytes: int = 0
+    socket: bool = False
 
     @property
     def target_sha256(self) -> str:
@@ -101,6 +113,19 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What an allowed exchange stands on for as long as it is open; empty where nothing of it was presented.
+
+    Attributes:
+        max_level: the cap of the credential's agent when the decision was made.
+    """
+
+    negotiation_id: str = ""
+    credential_id: str = ""
+    max_level: Level = Level.L0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """What the enforcement point does now. It was recorded before it was returned.
 
@@ -111,6 +136,7 @@ class Verdict:
         replayed: the proposal is an earlier one, of the same key; the answer says `Idempotent-Replayed`.
         intent_open: `finish` must be called with its outcome before the last byte.
         principal, action, trace_id: of the intent, for the outcome's entry.
+        standing: what must still hold while the exchange is open; None where the caller presented nothing.
     """
 
     kind: Literal["proceed", "refuse", "hold"]
@@ -120,9 +146,18 @@ class Verdict:
     principal: Principal | None = None
     action: str = ""
     trace_id: str = ""
+    standing: Standing | None = None
     refusal: Refusal | None = None
     proposal_id: str = ""
     replayed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SocketTraffic:
+    """How many messages passed an open socket, seen from the site."""
+
+    messages_in: int
+    messages_out: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,13 +167,15 @@ class Outcome:
     Attributes:
         status: the site's status; 0 where it sent no head.
         body_bytes: bytes of the answer that the site produced (0 for HEAD, 204 and 304).
-        body_sha256: lower-case hex digest of those bytes.
+        body_sha256: lower-case hex digest of those bytes; empty for a socket.
+        traffic: of a socket; None for an HTTP answer.
     """
 
     end: OutcomeEnd
     status: int
     body_bytes: int
     body_sha256: str
+    traffic: SocketTraffic | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,10 +8,19 @@ from typing import Literal
 from negotiator.model.actions import HELD_ACTION, READ_ACTIONS
 from negotiator.model.facts import ResourceFacts
 
-__all__ = ["CacheRule", "RouteRule", "UndeclaredRule", "UnmatchedRules", "UnmatchedSafe", "UnmatchedUnsafe"]
+__all__ = [
+    "CacheRule",
+    "RouteRule",
+    "UndeclaredRule",
+    "UnmatchedRules",
+    "UnmatchedSafe",
+    "UnmatchedUnsafe",
+    "WebSocketRule",
+]
 
 UndeclaredRule = Literal["limited", "deny", "human_only", "pass"]
 CacheRule = Literal["private", "site"]
+WebSocketRule = Literal["deny", "connect"]
 UnmatchedSafe = Literal["pass", "govern"]
 UnmatchedUnsafe = Literal["deny_agents", "deny_unknown", "govern", "pass"]
 
@@ -30,6 +39,7 @@ class RouteRule:
         max_body_bytes: larger bodies are 413.
         cache: `site` leaves the site's own `Cache-Control` on allowed answers.
         publish: name this route in discovery documents.
+        websocket: `connect` decides a socket before it is accepted; `deny` opens none.
     """
 
     methods: frozenset[str]
@@ -41,6 +51,7 @@ class RouteRule:
     max_body_bytes: int = 1_048_576
     cache: CacheRule = "private"
     publish: bool = False
+    websocket: WebSocketRule = "deny"
 
     @property
     def label(self) -> str:

@@ -64,6 +64,10 @@ class NegotiationReads(Protocol):
         """Return the newest live negotiation of the same declaration under the same credential."""
         ...
 
+    def is_live(self, negotiation_id: str, at: datetime) -> bool:
+        """Whether it has neither ended nor expired."""
+        ...
+
     def of_subject(self, subject: str, at: datetime) -> Sequence[Negotiation]:
         """Return the live negotiations of `subject`, newest first, at most 100."""
         ...

@@ -17,7 +17,7 @@ from typing import Generic, NoReturn, TypeVar
 
 from negotiator.canonical import sha256_hex
 from negotiator.errors import ClaimFailed, RequestError, UnavailableError
-from negotiator.model.governed import Presented
+from negotiator.model.governed import Presented, Standing
 from negotiator.model.levels import DEFAULT_ANONYMOUS_CAP
 from negotiator.model.records import Agent, Credential, Identity, Negotiation
 from negotiator.ports import Clock, Signer, Store, Tx, Verifiers
@@ -44,6 +44,17 @@ class Caller:
 
     identity: Identity
     negotiation: Negotiation | None = None
+
+    @property
+    def standing(self) -> Standing | None:
+        """What must still hold while an exchange of this caller is open; None for a caller that presented nothing."""
+        if self.negotiation is None and not self.identity.credential_id:
+            return None
+        return Standing(
+            negotiation_id=self.negotiation.negotiation_id if self.negotiation else "",
+            credential_id=self.identity.credential_id,
+            max_level=self.identity.max_level,
+        )
 
     def claim(self, tx: Tx) -> None:
         """Make true, inside a unit, what was found before it.

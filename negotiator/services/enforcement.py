@@ -184,7 +184,7 @@ class Enforcement:
         """Record what is allowed; begin its effect, if it has one."""
         if request.rule.reads:
             decision_id = await self._record(request, members, caller, claim)
-            return Verdict(kind="proceed", decision_id=decision_id, level=level)
+            return Verdict(kind="proceed", decision_id=decision_id, level=level, standing=caller.standing)
         effect = Effect(
             request=request,
             caller=caller,
@@ -293,6 +293,7 @@ def _effect_verdict(effect: Effect, level: Level | None) -> Verdict:
         principal=effect.principal,
         action=effect.request.rule.action,
         trace_id=effect.request.presented.trace_id,
+        standing=effect.caller.standing,
     )
 
 

@@ -98,6 +98,8 @@ def request_members(request: GovernedRequest) -> dict[str, EntryValue]:
         described |= {"body_sha256": request.body_sha256, "body_bytes": request.body_bytes}
     if request.content_type:
         described["content_type"] = request.content_type[:256]
+    if request.socket:
+        described["socket"] = True
     return {"request": described, **presented_members(request.presented)}
 
 
@@ -126,8 +128,11 @@ def outcome_draft(verdict: Verdict, outcome: Outcome, *, late: bool) -> EntryDra
         "end": outcome.end.value,
         "status": outcome.status,
         "bytes": outcome.body_bytes,
-        "body_sha256": outcome.body_sha256,
     }
+    if outcome.body_sha256:
+        members["body_sha256"] = outcome.body_sha256
+    if outcome.traffic:
+        members |= {"messages_in": outcome.traffic.messages_in, "messages_out": outcome.traffic.messages_out}
     if verdict.principal:
         members["principal"] = verdict.principal.as_json()
     if verdict.trace_id:

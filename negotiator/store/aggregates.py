@@ -128,9 +128,13 @@ class NegotiationRows(_Rows):
         values = self._live(negotiation_id, at)
         return self._sql.changed(statements.END_NEGOTIATION, new_ended_at=values["at"], **values) == 1
 
+    def is_live(self, negotiation_id: str, at: datetime) -> bool:
+        """Whether it has neither ended nor expired."""
+        return self._sql.row(statements.CLAIM_NEGOTIATION, **self._live(negotiation_id, at)) is not None
+
     def claim_live(self, negotiation_id: str, at: datetime) -> bool:
         """Claim: it has neither ended nor expired."""
-        return self._sql.row(statements.CLAIM_NEGOTIATION, **self._live(negotiation_id, at)) is not None
+        return self.is_live(negotiation_id, at)
 
     def _live(self, negotiation_id: str, at: datetime) -> dict[str, Any]:
         return {"of_project": self._project, "of_negotiation": negotiation_id, "at": format_time(at)}

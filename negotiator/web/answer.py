@@ -32,6 +32,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from negotiator.model.governed import Outcome
 from negotiator.model.records import OutcomeEnd
+from negotiator.web.live import Exchange
 
 __all__ = ["MAX_HELD_BYTES", "AnswerGuard", "OwnAnswer", "SiteProtocolError"]
 
@@ -64,6 +65,7 @@ class AnswerGuard:
         scope: of the request, for its method and HTTP version.
         send: the server's.
         gone: is set when the client has left.
+        exchange: is watched while the answer flows.
         write: starts writing an outcome, in a task that nobody but the server's end cancels.
         decorate: adds our headers to the site's start.
         own_answer: what is sent in the site's place.
@@ -76,6 +78,7 @@ class AnswerGuard:
         scope: Scope,
         send: Send,
         gone: asyncio.Event,
+        exchange: Exchange,
         write: Callable[[Outcome], asyncio.Task[None]],
         decorate: Callable[[Message], Message],
         own_answer: OwnAnswer,
@@ -84,6 +87,7 @@ class AnswerGuard:
         self._scope = scope
         self._send = send
         self._gone = gone
+        self._exchange = exchange
         self._write = write
         self._decorate = decorate
         self._own_answer = own_answer
@@ -140,9 +144,13 @@ class AnswerGuard:
 
     async def abort(self) -> None:
         """Record, while the server cancels the request, that it did; an outcome that is on its way stays."""
+        self.cut()
+        await self._committed()
+
+    def cut(self) -> None:
+        """Begin to record that the exchange was ended, and wait for nothing."""
         if self._outcome is None:
             self._begin(OutcomeEnd.ABORTED)
-        await self._committed()
 
     async def _start(self, message: Message) -> None:
         if self._status:
@@ -201,6 +209,7 @@ class AnswerGuard:
 
     async def _complete_answer(self, *, more: bool) -> None:
         self._complete = True
+        self._exchange.leave()
         self._last_given = not more
         if self._gone.is_set():
             self._held.clear()
@@ -254,6 +263,8 @@ class AnswerGuard:
         return True
 
     async def _flush(self) -> None:
+        if not self._complete:
+            self._exchange.watch()
         try:
             while self._held:
                 self._sent = True

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Protocol, TypeAlias
 
 from starlette.types import ASGIApp, Scope
 
-from negotiator.model.governed import GovernedRequest, Outcome, Verdict
+from negotiator.model.governed import GovernedRequest, Outcome, Standing, Verdict
 from negotiator.model.routes import RouteRule, UnmatchedRules
 
-__all__ = ["Enforcement", "Gateway", "HumanAuthenticator"]
+__all__ = ["Enforcement", "Gateway", "HumanAuthenticator", "Standings"]
 
 HumanAuthenticator: TypeAlias = Callable[[Scope], "Awaitable[str | None] | str | None"]
 """The site's hook: the id of the person who is signed in, or None. It may be a coroutine function."""
@@ -40,6 +40,18 @@ class Enforcement(Protocol):
 
         Raises:
             UnavailableError: the outcome is not known to be durable.
+        """
+        ...
+
+
+class Standings(Protocol):
+    """Says whether what open exchanges stand on still holds."""
+
+    async def lost(self, held: Collection[Standing]) -> Mapping[Standing, str]:
+        """Return those that no longer hold, each with the problem code of what a request would now be answered.
+
+        Raises:
+            UnavailableError: it cannot be known now.
         """
         ...
 
@@ -79,6 +91,16 @@ class Gateway(Protocol):
     @property
     def enforcement(self) -> Enforcement:
         """Decides and records."""
+        ...
+
+    @property
+    def standings(self) -> Standings:
+        """Asked about open sockets and streams."""
+        ...
+
+    @property
+    def standing_check_seconds(self) -> float:
+        """How long open sockets and streams go unasked about."""
         ...
 
     @property

@@ -6,6 +6,7 @@ Rules:
 - After the body one watcher owns the server's `receive`; the site's `receive` gives the body once and then waits for
   the watcher. A disconnect after the completing message is no event.
 - An effect's outcome is recorded however the site ends: `answer` says when. A cancelled request records `aborted`.
+- An answer that flows is cut off when what its caller stands on no longer holds (`live`).
 - Without an effect the answer only gets our headers. A site that raises before its head gets our 500 with the
   decision's id; then the exception goes on.
 
@@ -21,16 +22,18 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from negotiator.model.governed import GovernedRequest, Outcome, Refusal, Verdict
 from negotiator.web.answer import AnswerGuard
 from negotiator.web.body import FlowingBody, WholeBody
 from negotiator.web.enforcement_port import Enforcement
-from negotiator.web.headers import answer_headers, decorated, governed_scope
+from negotiator.web.headers import answer_headers, decorated, governed_scope, has_header
+from negotiator.web.live import Exchange, ExchangeEnded, LiveExchanges
 from negotiator.web.problems import ProblemPages
 
-__all__ = ["Admitted", "ClientWatch", "GivenBody", "OutcomeTasks", "SiteCalls"]
+__all__ = ["Admitted", "ClientWatch", "GivenBody", "OutcomeTasks", "SiteCalls", "finished"]
 
 _log = logging.getLogger(__name__)
 
@@ -152,8 +155,9 @@ class GivenBody:
 class _PlainAnswer:
     """The site's `send` where nothing waits for an outcome: adds our headers to the start."""
 
-    def __init__(self, send: Send, admitted: Admitted, incoming: _Incoming) -> None:
+    def __init__(self, send: Send, admitted: Admitted, incoming: _Incoming, exchange: Exchange) -> None:
         self._send = send
+        self._exchange = exchange
         self._admitted = admitted
         self._incoming = incoming
         self.started = False
@@ -164,6 +168,12 @@ class _PlainAnswer:
         if message["type"] == "http.response.start":
             self.started = True
             message = decorated(message, self._admitted.verdict, self._admitted.request.rule.cache)
+            if not has_header(message, b"content-length"):
+                self._exchange.watch()
+        elif message.get("more_body", False):
+            self._exchange.watch()
+        else:
+            self._exchange.leave()
         await self._send(message)
 
 
@@ -174,12 +184,14 @@ class SiteCalls:
         app: the site.
         problems: for answers in its place.
         outcomes: outcomes under way.
+        live: answers that flow.
     """
 
-    def __init__(self, app: ASGIApp, problems: ProblemPages, outcomes: OutcomeTasks) -> None:
+    def __init__(self, app: ASGIApp, problems: ProblemPages, outcomes: OutcomeTasks, live: LiveExchanges) -> None:
         self._app = app
         self._problems = problems
         self._outcomes = outcomes
+        self._live = live
 
     async def call(self, admitted: Admitted, enforcement: Enforcement, receive: Receive, send: Send) -> None:
         """Let the site answer; return or raise as it does."""
@@ -190,27 +202,34 @@ class SiteCalls:
 
     async def _plain(self, admitted: Admitted, receive: Receive, send: Send) -> None:
         incoming = _incoming(admitted, receive, afterwards=receive)
-        answer = _PlainAnswer(send, admitted, incoming)
+        exchange = self._live.exchange(admitted.verdict.standing)
+        answer = _PlainAnswer(send, admitted, incoming, exchange)
         try:
-            await self._app(governed_scope(admitted.scope), incoming.receive, answer)
+            async with exchange:
+                await self._app(governed_scope(admitted.scope), incoming.receive, answer)
         except Exception:
             if not answer.started:
                 code = "body_too_large" if incoming.over_limit else "site_error"
-                await self._own_answer(admitted, code)(admitted.scope, receive, send)
+                await self.own_answer(admitted, code)(admitted.scope, receive, send)
             if not incoming.over_limit or answer.started:
                 raise
         else:
             if incoming.over_limit and not answer.started:
-                await self._own_answer(admitted, "body_too_large")(admitted.scope, receive, send)
+                await self.own_answer(admitted, "body_too_large")(admitted.scope, receive, send)
 
     async def _effect(self, admitted: Admitted, enforcement: Enforcement, receive: Receive, send: Send) -> None:
         watch = ClientWatch(receive)
         incoming = _incoming(admitted, watch.receive, afterwards=watch.disconnected)
-        guard = self._guard(admitted, enforcement, watch, incoming, send)
+        exchange = self._live.exchange(admitted.verdict.standing)
+        guard = self._guard(admitted, enforcement, send, watch=watch, exchange=exchange, incoming=incoming)
         if admitted.body is not None:
             watch.start()
         try:
-            await self._app(governed_scope(admitted.scope), incoming.receive, guard)
+            async with exchange:
+                await self._app(governed_scope(admitted.scope), incoming.receive, guard)
+        except ExchangeEnded:
+            guard.cut()
+            raise
         except asyncio.CancelledError:
             with contextlib.suppress(Exception):  # a failed outcome is logged by its task; the cancellation goes on
                 await guard.abort()
@@ -224,24 +243,33 @@ class SiteCalls:
             await watch.stop()
 
     def _guard(
-        self, admitted: Admitted, enforcement: Enforcement, watch: ClientWatch, incoming: _Incoming, send: Send
+        self,
+        admitted: Admitted,
+        enforcement: Enforcement,
+        send: Send,
+        *,
+        watch: ClientWatch,
+        exchange: Exchange,
+        incoming: _Incoming,
     ) -> AnswerGuard:
         verdict, cache = admitted.verdict, admitted.request.rule.cache
 
         def write(outcome: Outcome) -> asyncio.Task[None]:
-            return self._outcomes.start(_finished(enforcement, verdict, outcome))
+            return self._outcomes.start(finished(enforcement, verdict, outcome))
 
         return AnswerGuard(
             scope=admitted.scope,
             send=send,
             gone=watch.gone,
+            exchange=exchange,
             write=write,
             decorate=lambda start: decorated(start, verdict, cache),
-            own_answer=lambda code: self._own_answer(admitted, code),
-            stopped=lambda: incoming.over_limit,
+            own_answer=lambda code: self.own_answer(admitted, code),
+            stopped=lambda: incoming.over_limit or bool(exchange.code),
         )
 
-    def _own_answer(self, admitted: Admitted, code: str) -> ASGIApp:
+    def own_answer(self, admitted: Admitted, code: str) -> Response:
+        """Return what is answered in the site's place."""
         decision_id = admitted.verdict.decision_id
         return self._problems.refusal(
             admitted.scope,
@@ -252,7 +280,8 @@ class SiteCalls:
         )
 
 
-async def _finished(enforcement: Enforcement, verdict: Verdict, outcome: Outcome) -> None:
+async def finished(enforcement: Enforcement, verdict: Verdict, outcome: Outcome) -> None:
+    """Record an outcome."""
     await enforcement.finish(verdict, outcome)
 
 

@@ -28,6 +28,7 @@ __all__ = [
     "check_override",
     "check_write",
     "declared_length",
+    "is_form",
     "override_pattern",
     "refuse_override",
 ]
@@ -109,6 +110,11 @@ def check_override(scope: Scope) -> None:
     names = {name.lower() for name, _ in scope["headers"]}
     if not names.isdisjoint(_OVERRIDE_HEADERS) or _IN_FORM.search(scope.get("query_string", b"")):
         refuse_override()
+
+
+def is_form(content_type: bytes) -> bool:
+    """Whether a body of that type is a form without files: it is read for an override even where bodies flow."""
+    return content_type.strip().lower().startswith(b"application/x-www-form-urlencoded")
 
 
 def override_pattern(content_type: str) -> re.Pattern[bytes] | None:

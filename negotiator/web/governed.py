@@ -19,7 +19,7 @@ from typing import assert_never
 from urllib.parse import quote
 
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from negotiator.errors import NegotiatorError, RequestError
 from negotiator.model.governed import CallerClass, GovernedRequest, Presented, Refusal, Verdict
@@ -34,13 +34,15 @@ from negotiator.web.framing import (
     check_override,
     check_write,
     declared_length,
+    is_form,
     override_pattern,
     refuse_override,
 )
-from negotiator.web.headers import answer_headers, single_header
+from negotiator.web.headers import answer_headers, header_lines, single_header
 from negotiator.web.presented import parse_claims, parse_credentials
 from negotiator.web.problems import ProblemPages, send_early
 from negotiator.web.routing import Ambiguous, Governs
+from negotiator.web.sockets import SocketCalls
 
 __all__ = ["Governed"]
 
@@ -64,13 +66,17 @@ class Governed:
         gateway: for its enforcement and hosts.
         callers: classifies callers.
         site: calls the site.
+        sockets: opens sockets.
         problems: words refusals.
     """
 
-    def __init__(self, gateway: Gateway, callers: Callers, site: SiteCalls, problems: ProblemPages) -> None:
+    def __init__(
+        self, gateway: Gateway, callers: Callers, site: SiteCalls, sockets: SocketCalls, problems: ProblemPages
+    ) -> None:
         self._gateway = gateway
         self._callers = callers
         self._site = site
+        self._sockets = sockets
         self._problems = problems
         self._hosts = tuple(gateway.allowed_hosts)
 
@@ -101,11 +107,26 @@ class Governed:
             answer = self._refused(scope, request, verdict)
         await send_early(answer, scope, receive, send)
 
-    async def refuse_socket(self, found: Governs | Ambiguous, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse a WebSocket on a governed path before it is accepted."""
-        ambiguous = isinstance(found, Ambiguous)
-        code, detail = ("ambiguous_path", _AMBIGUOUS) if ambiguous else ("refused", _NO_SOCKETS)
-        await self.refuse(found.rule, scope, receive, send, code=code, detail=detail)
+    async def socket(self, found: Governs | Ambiguous, scope: Scope, receive: Receive, send: Send) -> None:
+        """Decide a WebSocket before it is accepted, where its rule opens any, and do what the verdict says."""
+        if isinstance(found, Governs) and found.rule.websocket == "deny":
+            await self.refuse(found.rule, scope, receive, send, code="refused", detail=_NO_SOCKETS)
+            return
+        examined = await self._examine(found, scope, _no_body)
+        request = examined.request
+        if examined.body is not None:
+            examined.body.close()
+        try:
+            verdict = await self._verdict(examined)
+        except NegotiatorError as error:
+            answer = self._problems.error(scope, error, trace_id=request.presented.trace_id)
+            await send_early(answer, scope, receive, send)
+            return
+        if verdict.kind == "proceed":
+            admitted = Admitted(scope=scope, request=request, verdict=verdict, body=None)
+            await self._sockets.call(admitted, self._gateway.enforcement, receive, send)
+        else:
+            await send_early(self._refused(scope, request, verdict), scope, receive, send)
 
     async def _enforce(self, examined: _Examined, scope: Scope, receive: Receive, send: Send) -> None:
         request = examined.request
@@ -159,6 +180,9 @@ class Governed:
         check_override(scope)
         if not found.rule.reads:
             check_write(scope)
+        if scope["type"] == "websocket" and (declared_length(scope) or header_lines(scope, b"transfer-encoding")):
+            message = "a handshake takes no body"
+            raise RequestError(message, code="body_malformed")
 
     def _refused(self, scope: Scope, request: GovernedRequest, verdict: Verdict) -> Response:
         refusal = verdict.refusal or Refusal(code="refused", detail="not allowed here", decision_id=verdict.decision_id)
@@ -183,14 +207,14 @@ def _own_headers(verdict: Verdict) -> dict[str, str]:
 
 
 async def _read_body(rule: RouteRule, scope: Scope, receive: Receive) -> WholeBody | None:
-    """Return the body, read whole; None where it flows.
+    """Return the body, read whole; None where it flows. A form never flows: it may name another method.
 
     Raises:
         RequestError: `body_too_large`, `body_malformed`, `method_override`.
         ClientLeft: the client left.
     """
     announced = declared_length(scope)
-    if rule.reads or rule.stream_body:
+    if (rule.reads or rule.stream_body) and not any(map(is_form, header_lines(scope, b"content-type"))):
         if announced is not None and announced > rule.max_body_bytes:
             raise too_large(rule.max_body_bytes)
         return None
@@ -231,6 +255,7 @@ def _request(
         body=content,
         body_sha256=body.sha256 if body else "",
         body_bytes=body.size if body else 0,
+        socket=scope["type"] == "websocket",
     )
 
 
@@ -239,6 +264,11 @@ def _target(scope: Scope) -> str:
     path = quote(scope["path"]) if raw is None else raw.decode("latin-1")
     query = scope.get("query_string", b"")
     return f"{path}?{query.decode('latin-1')}" if query else path
+
+
+async def _no_body() -> Message:
+    """Stand in for `receive` where the request is a handshake: it has no body."""
+    return {"type": "http.request", "body": b"", "more_body": False}
 
 
 def _presented_or_nothing(scope: Scope) -> Presented:

@@ -29,6 +29,7 @@ __all__ = [
     "answer_headers",
     "decorated",
     "governed_scope",
+    "has_header",
     "header_lines",
     "is_stripped",
     "single_header",
@@ -107,6 +108,11 @@ def answer_headers(verdict: Verdict) -> list[tuple[bytes, bytes]]:
     if verdict.replayed:
         lines.append((b"idempotent-replayed", b"true"))
     return lines
+
+
+def has_header(start: Message, name: bytes) -> bool:
+    """Whether a message of the site carries a header of that (lower-case) name."""
+    return any(key.lower() == name for key, _ in start.get("headers", ()))
 
 
 def decorated(start: Message, verdict: Verdict, cache: CacheRule) -> Message:

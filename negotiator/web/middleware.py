@@ -7,7 +7,7 @@ What happens to a request:
     no rule, unsafe         by `unmatched.unsafe`: agents, or all but people, are refused; or it is decided
     a rule                  read, decided, recorded; then the site, a refusal or a proposal (`governed`)
     a rule, maybe           400 `ambiguous_path`
-    WebSocket with a rule   refused before accept
+    WebSocket with a rule   decided or refused before accept (`sockets`)
     lifespan                ours around the site's (`lifespan`)
 
 Rules:
@@ -38,16 +38,17 @@ from negotiator.web.framing import (
     check_lengths,
     check_override,
     declared_length,
+    is_form,
     override_pattern,
     refuse_override,
 )
 from negotiator.web.governed import Governed
 from negotiator.web.headers import header_lines, site_scope
 from negotiator.web.lifespan import Lifespan
+from negotiator.web.live import LiveExchanges
 from negotiator.web.problems import ProblemPages, send_early
 from negotiator.web.routing import (
     PASS,
-    SAFE_METHODS,
     Ambiguous,
     Beside,
     Found,
@@ -57,11 +58,11 @@ from negotiator.web.routing import (
     RouteTable,
     Unmatched,
 )
+from negotiator.web.sockets import SocketCalls
 
 __all__ = ["NegotiatorMiddleware"]
 
 _NO_RULE = "no rule of this site lets agents do this here"
-_FORM = "application/x-www-form-urlencoded"
 
 
 class NegotiatorMiddleware:
@@ -80,8 +81,10 @@ class NegotiatorMiddleware:
         self._outcomes = OutcomeTasks()
         self._problems = ProblemPages(prefix=negotiator.prefix, public_url=negotiator.public_url)
         self._callers = Callers(negotiator.human_authenticator, negotiator.public_url)
-        site = SiteCalls(app, self._problems, self._outcomes)
-        self._governed = Governed(negotiator, self._callers, site, self._problems)
+        self._live = live = LiveExchanges(negotiator)
+        site = SiteCalls(app, self._problems, self._outcomes, live)
+        sockets = SocketCalls(app, site, self._outcomes, live)
+        self._governed = Governed(negotiator, self._callers, site, sockets, self._problems)
         self._routes = RouteTable(
             negotiator.routes, negotiator.unmatched, prefix=negotiator.prefix, own_paths=negotiator.own_paths
         )
@@ -131,7 +134,7 @@ class NegotiatorMiddleware:
             case Own():
                 await self._own(scope, receive, send)
             case Governs() | Ambiguous():
-                await self._governed.refuse_socket(found, scope, receive, send)
+                await self._governed.socket(found, scope, receive, send)
             case Unmatched(rule) if await self._is_refused(scope):
                 await self._refuse_unmatched(rule, scope, receive, send)
             case Unmatched() | Beside() | Passes():
@@ -182,9 +185,10 @@ async def _checked_form(neighbour: RouteRule, scope: Scope, receive: Receive) ->
         ClientLeft: the client left.
     """
     check_override(scope)
-    types = [value.decode("latin-1") for value in header_lines(scope, b"content-type")]
-    patterns = [override_pattern(content_type) for content_type in types if content_type.lower().startswith(_FORM)]
-    if scope["method"] in SAFE_METHODS or not patterns:
+    patterns = [
+        override_pattern(line.decode("latin-1")) for line in header_lines(scope, b"content-type") if is_form(line)
+    ]
+    if not patterns:
         return None
     check_lengths(scope)
     form = await read_whole(receive, limit=neighbour.max_body_bytes, announced=declared_length(scope))

@@ -4,6 +4,7 @@ Rules:
 
 - Servers, frameworks and file systems disagree about `//`, `\`, `;a=b`, `%2F`, dot segments, a second decoding, NUL,
   trailing dots and blanks, and Unicode width. `readings` applies every subset of these habits.
+- Routers disagree about where `root_path` ends, too (`other_route_paths`).
 - A path without any of that has one reading: itself. Case is not a reading; the route table compares without it.
 - `is_refused_on_governed` names the spellings that no honest client sends: control characters, a backslash, dot
   segments, an escape that is left after decoding.
@@ -18,7 +19,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from urllib.parse import unquote
 
-__all__ = ["MAX_ODD_PATH", "is_odd", "is_refused_on_governed", "readings", "route_path"]
+__all__ = ["MAX_ODD_PATH", "is_odd", "is_refused_on_governed", "other_route_paths", "readings", "route_path"]
 
 MAX_ODD_PATH = 2048
 """Longest path, in characters, whose readings are worked out; a longer odd one is ambiguous by itself."""
@@ -40,10 +41,24 @@ _MAX_DECODINGS = 4
 
 def route_path(path: str, root_path: str) -> str:
     """Return the path below `root_path`, as routers see it. ASGI puts `root_path` into `path`."""
-    if not root_path or not path.startswith(root_path):
+    root = root_path.rstrip("/")
+    if not root or not path.startswith(root):
         return path
-    below = path[len(root_path) :]
+    below = path[len(root) :]
     return below if not below or below[0] == "/" else path
+
+
+def other_route_paths(path: str, root_path: str) -> frozenset[str]:
+    """Return what routers that cut `root_path` off in another way see.
+
+    Some cut it off in the middle of a segment, some only where a slash follows what is written, its own slash included.
+    """
+    root = root_path.rstrip("/")
+    if not root or not path.startswith(root):
+        return frozenset()
+    half = f"/{path[len(root) :].lstrip('/')}"
+    found = {half} if path[len(root) : len(root) + 1] != "/" else set()
+    return frozenset(found | ({path} if root != root_path else set()))
 
 
 def is_odd(path: str, raw: str) -> bool:
@@ -64,7 +79,7 @@ def is_refused_on_governed(path: str) -> bool:
 def readings(path: str, raw: str) -> frozenset[str]:
     """Return every path that the request may be taken for, itself included.
 
-    The set is bounded: each of the six habits at most doubles it.
+    The set is bounded: each of the seven habits at most doubles it.
     """
     found = {path, raw} if _ODD_ESCAPE.search(raw) else {path}
     for habit in _HABITS:
@@ -81,10 +96,13 @@ def _decoded(path: str) -> str:
     return path
 
 
+def _normalised(path: str) -> str:
+    return unicodedata.normalize("NFKC", path)
+
+
 def _trimmed(path: str) -> str:
-    """As C strings, browsers and file systems trim: cut at NUL, without controls, blank ends and wide letters."""
-    cut = _CONTROLS.sub("", path.partition("\0")[0])
-    return unicodedata.normalize("NFKC", _BLANK_ENDS.sub("", cut))
+    """As C strings, browsers and file systems trim: cut at NUL, without controls and blank ends."""
+    return _BLANK_ENDS.sub("", _CONTROLS.sub("", path.partition("\0")[0]))
 
 
 def _without_dot_segments(path: str) -> str:
@@ -104,6 +122,7 @@ def _without_dot_segments(path: str) -> str:
 
 _HABITS: Sequence[Callable[[str], str]] = (
     _decoded,
+    _normalised,
     _trimmed,
     lambda path: path.replace("\\", "/"),
     lambda path: _PARAMETERS.sub("", path),

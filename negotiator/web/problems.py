@@ -35,6 +35,7 @@ __all__ = [
     "PROBLEM_JSON",
     "ProblemKind",
     "ProblemPages",
+    "close_code",
     "problem_kind",
     "refusal_of",
     "send_early",
@@ -152,6 +153,9 @@ PROBLEMS: Mapping[str, ProblemKind] = MappingProxyType(
 
 _OTHER_STATUS = MappingProxyType({"outcome_unknown": 503, "revision_mismatch": 412})
 """The second status of codes that have two: the site was called in this request; `If-Match` is stale."""
+
+_CLOSE_CODES = MappingProxyType({401: 4401, 500: 1011, 503: 1013})
+"""How a socket is closed for statuses other than 403. Source: RFC 6455 section 7.4 and its registry."""
 
 
 def problem_kind(code: str) -> ProblemKind:
@@ -321,12 +325,18 @@ def _one_line(text: str) -> str:
     return "".join(character if character.isprintable() else " " for character in text)
 
 
+def close_code(status: int) -> int:
+    """Return the code that closes a socket where an HTTP answer would have had that status."""
+    return _CLOSE_CODES.get(status, 4403)
+
+
 async def send_early(answer: Response, scope: Scope, receive: Receive, send: Send) -> None:
     """Send `answer` to an HTTP request, or to a WebSocket that was not accepted.
 
-    Where the server cannot carry an answer to a WebSocket, it is closed before accept, which servers show as 403.
+    Where the server cannot carry an answer to a WebSocket, it is closed before accept, with 4401 or 4403; servers show
+    that as 403.
     """
     if scope["type"] == "websocket" and "websocket.http.response" not in (scope.get("extensions") or {}):
-        await send({"type": "websocket.close", "code": 1008, "reason": ""})
+        await send({"type": "websocket.close", "code": close_code(answer.status_code), "reason": ""})
         return
     await answer(scope, receive, send)

@@ -27,7 +27,14 @@ from starlette.types import Scope
 
 from negotiator.model.facts import ResourceFacts
 from negotiator.model.routes import RouteRule, UnmatchedRules
-from negotiator.web.paths import MAX_ODD_PATH, is_odd, is_refused_on_governed, readings, route_path
+from negotiator.web.paths import (
+    MAX_ODD_PATH,
+    is_odd,
+    is_refused_on_governed,
+    other_route_paths,
+    readings,
+    route_path,
+)
 
 __all__ = [
     "PASS",
@@ -205,11 +212,16 @@ class RouteTable:
         return found if found is not None else self._keep(key, self._look_up(*key))
 
     def find_websocket(self, scope: Scope) -> Found:
-        """Return what a WebSocket handshake falls under: a rule for any method of its path.
+        """Return what a WebSocket handshake falls under: the rule for GET of its path, else one for any method.
 
         A socket may carry writes, so without a rule it is treated as unsafe.
         """
-        return self._look_up(None, scope["path"], scope.get("raw_path"), scope.get("root_path"))
+        place = scope["path"], scope.get("raw_path"), scope.get("root_path")
+        found = self._look_up(None, *place)
+        if not isinstance(found, Governs):
+            return found
+        reading = self._look_up("GET", *place)
+        return reading if isinstance(reading, Governs | Ambiguous) else found
 
     def _keep(self, key: tuple[str, str, bytes | None, str | None], found: Found) -> Found:
         if len(key[0]) + len(key[1]) + len(key[2] or b"") <= _CACHED_KEY_LENGTH:
@@ -225,10 +237,11 @@ class RouteTable:
         raw = below if raw_path is None else route_path(raw_path.decode("latin-1"), root_path or "")
         name = None if method is None else method.upper()
         rows = self._all if name is None else self._by_method.get(name, self._any_method)
-        odd = is_odd(below, raw)
+        others = other_route_paths(path, root_path or "")
+        odd = is_odd(below, raw) or bool(others)
         if odd and len(below) > MAX_ODD_PATH and self._all:
             return Ambiguous(_stand_in("post", safe=False))
-        paths = readings(below, raw) if odd else frozenset({below})
+        paths = readings(below, raw).union(*(readings(other, raw) for other in others)) if odd else frozenset({below})
         return _governed(rows, below, paths) or self._ungoverned(name, paths)
 
     def _ungoverned(self, method: str | None, paths: Collection[str]) -> Found:

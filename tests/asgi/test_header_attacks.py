@@ -74,6 +74,15 @@ async def test_an_override_in_the_form(content_type, content):
     assert (house.site.calls, server.status, server.json["code"]) == (0, 400, "method_override")
 
 
+@pytest.mark.parametrize("route", [rule("GET /comments", "read_json"), rule("GET /comments", stream_body=True)])
+async def test_a_form_is_read_for_an_override_even_where_bodies_flow(route):
+    house = Front(gateway=ScriptedGateway(routes=(route, rule("DELETE /comments"))))
+    server = await house.ask(http_scope("GET", "/comments", FORM), Server(body(b"a=1&_method=DELETE")))
+    assert (house.site.calls, server.status, server.json["code"]) == (0, 400, "method_override")
+    server = await house.ask(http_scope("GET", "/comments", FORM), Server(body(b"a=1&method=DELETE")))
+    assert (house.site.body, server.status) == (b"a=1&method=DELETE", 200)
+
+
 async def test_json_that_speaks_of_a_method_is_no_override():
     house = Front()
     scope = http_scope("POST", "/comments", (b"content-type", b"application/json"))

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import re
-import signal
 import socket
-import subprocess
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +13,8 @@ import pytest
 from negotiator.model.levels import PROFILE_OF_LEVEL, Level
 from negotiator.shipped import load_catalog
 from negotiator.web.discovery.endpoints import ENDPOINTS
-from tests.support.cli import PROGRAM, Ran, plain_environment, separately
+from tests.support.cli import Ran, separately
+from tests.support.serving import serving
 
 PREFIX = "/uaix/v1"
 PLACES = {"profiles/{id}": "profiles/uai.task.status.v1", "schemas/{name}": "schemas/capability"} | {
@@ -36,31 +33,6 @@ async def failing(app):
 app = Starlette()
 failing_app = Starlette(lifespan=failing)
 """
-
-
-@contextmanager
-def serving(folder: Path, *arguments: str) -> Iterator[httpx.Client]:
-    """Serve on a free port, give a client, and end with SIGTERM, which must be a clean end."""
-    command = [*PROGRAM, "serve", "--port", "0", *arguments]
-    log = folder / "serve.log"
-    with (
-        log.open("wb") as written,
-        subprocess.Popen(
-            command, cwd=folder, env=plain_environment(), stdout=written, stderr=subprocess.PIPE
-        ) as process,
-    ):
-        assert process.stderr is not None
-        first = process.stderr.readline().decode()
-        found = re.match(r"serving on (http://\S+?)/uaix/v1/ ", first)
-        assert found, first
-        try:
-            with httpx.Client(base_url=found[1], timeout=30) as client:
-                yield client
-        finally:
-            process.send_signal(signal.SIGTERM)
-            _, err = process.communicate(timeout=60)
-    assert process.returncode == 0, err.decode()
-    assert "Traceback" not in err.decode()
 
 
 @pytest.fixture(scope="module")

@@ -47,6 +47,19 @@ async def test_what_json_does_not_have_is_refused_before_anything_is_written(sto
     assert await store.read(lambda reader: reader.negotiations.get("n1")) is None
 
 
+async def test_a_negotiation_is_live_until_it_ends_or_expires(store, clock):
+    long, short = negotiation("n1"), negotiation("n2", expires_at=START + timedelta(seconds=5))
+
+    async def live(at):
+        return await store.read(lambda reader: [reader.negotiations.is_live(name, at) for name in ("n1", "n2", "n3")])
+
+    await store.transact(lambda tx: [tx.negotiations.add(each) for each in (long, short)])
+    assert await live(START) == [True, True, False]
+    assert await live(START + timedelta(seconds=5)) == [True, False, False]
+    await store.transact(lambda tx: tx.negotiations.end("n1", tx.now))
+    assert await live(START) == [False, True, False]
+
+
 async def test_an_identical_declaration_is_found_while_it_lives(store, clock):
     older = negotiation("n1")
     newer = negotiation("n2", issued_at=START + timedelta(seconds=1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from negotiator.errors import UnavailableError
 from negotiator.model.facts import ResourceFacts
-from negotiator.model.governed import GovernedRequest, Outcome, Refusal, Verdict
+from negotiator.model.governed import GovernedRequest, Outcome, Refusal, Standing, Verdict
 from negotiator.model.levels import Level
 from negotiator.model.routes import RouteRule, UnmatchedRules
 from negotiator.web.enforcement_port import HumanAuthenticator
@@ -78,6 +78,24 @@ class ScriptedEnforcement:
         self.outcomes.append(outcome)
 
 
+STANDING = Standing(negotiation_id="n-1", credential_id="c-1", max_level=Level.L3)
+
+
+@dataclass
+class ScriptedStandings:
+    """Lets everybody stay but those in `codes`, or fails with `error`; it is asked again and again, without a pause."""
+
+    codes: dict[Standing, str] = field(default_factory=dict)
+    error: Exception | None = None
+    asked: list[set[Standing]] = field(default_factory=list)
+
+    async def lost(self, held: Collection[Standing]) -> Mapping[Standing, str]:
+        self.asked.append(set(held))
+        if self.error is not None:
+            raise self.error
+        return {each: self.codes[each] for each in held if each in self.codes}
+
+
 READING = Verdict(kind="proceed", decision_id=DECISION_ID, level=Level.L1)
 
 
@@ -100,6 +118,8 @@ class ScriptedGateway:
     human_authenticator: HumanAuthenticator | None = None
     public_url: str | None = None
     allowed_hosts: Sequence[str] = ()
+    standings: ScriptedStandings = field(default_factory=ScriptedStandings)
+    standing_check_seconds: float = 0.0
     startup_error: Exception | None = None
     life: list[str] = field(default_factory=list)
 

@@ -101,12 +101,13 @@ def settings_in(folder: Path, **changes: Any) -> Settings:
 
 
 @contextmanager
-def house(folder: Path, *, person: str = "", **changes: Any) -> Iterator[House]:
+def house(folder: Path, *, person: str = "", site: ASGIApp | None = None, **changes: Any) -> Iterator[House]:
     """Build a house below `folder` and let go of it at the end.
 
     Args:
         folder: an empty folder.
         person: who the site's own sign-in vouches for.
+        site: the site itself, if not the one that notes its calls.
         changes: settings that differ from `settings_in`.
     """
     clock = StillClock()
@@ -118,12 +119,12 @@ def house(folder: Path, *, person: str = "", **changes: Any) -> Iterator[House]:
         bodies.append(await request.body())
         return PlainTextResponse("from the site")
 
-    site = Starlette(routes=[Route("/{path:path}", answer, methods=["GET", "POST", "PUT", "DELETE", "PATCH"])])
+    noting = Starlette(routes=[Route("/{path:path}", answer, methods=["GET", "POST", "PUT", "DELETE", "PATCH"])])
     negotiator = Negotiator(
         settings_in(folder, **changes), human_authenticator=(lambda _scope: person) if person else None, clock=clock
     )
     try:
-        app = NegotiatorMiddleware(site, negotiator=negotiator)
+        app = NegotiatorMiddleware(site or noting, negotiator=negotiator)
         yield House(negotiator=negotiator, app=app, clock=clock, calls=calls, bodies=bodies)
     finally:
         negotiator.stop()

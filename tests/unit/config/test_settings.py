@@ -156,3 +156,36 @@ def test_every_key_misspelt_refuses_with_its_line(tmp_path: Path, table: str, na
         Settings.load(write(tmp_path, "\n".join(lines)))
     assert "line 3: " in caught.value.message
     assert f"{name}x: unknown key; did you mean {name}" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("route", "opens"),
+    [
+        ({"action": "read_json"}, "connect"),
+        ({"action": "read_json", "websocket": "deny"}, "deny"),
+        ({"action": "run_task"}, "deny"),
+        ({"action": "run_task", "websocket": "connect"}, "connect"),
+    ],
+)
+def test_sockets_open_by_default_for_reading_only(route, opens):
+    settings = RouteSettings.model_validate({"match": "GET /live", "resource": "live"} | route)
+    assert settings.rule().websocket == opens
+
+
+@pytest.mark.parametrize(
+    ("action", "value", "words"),
+    [
+        ("run_task", "message", "comes in a later version; write connect or deny"),
+        ("write_memory", "connect", "no socket can be opened on it"),
+        ("run_task", "Connect", "'deny' or 'connect'"),
+    ],
+)
+def test_a_socket_that_cannot_be_governed_so_refuses_to_load(tmp_path, action, value, words):
+    file = tmp_path / "negotiator.toml"
+    file.write_text(
+        f'[[routes]]\nmatch = "GET /live"\naction = "{action}"\nresource = "live"\nwebsocket = "{value}"\n',
+        encoding="utf-8",
+    )
+    with pytest.raises(ConfigError) as caught:
+        Settings.load(file)
+    assert (caught.value.code, words in caught.value.message) == ("config_invalid", True)
