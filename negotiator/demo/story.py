@@ -7,6 +7,7 @@ that saw something else can never be told as a success. Its docstring is its lin
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from negotiator.assembly import Negotiator
 from negotiator.demo.server import served
 from negotiator.demo.settings import demo_settings
 from negotiator.demo.site import create_site
+from negotiator.demo.worker import another_worker
 from negotiator.errors import IntegrityError
 from negotiator.ledger import verify_chain
 from negotiator.messages import decode_message, encode_message
@@ -213,6 +215,35 @@ def memory_write_became_proposal(stage: Stage) -> str:
     return f"202, proposal {proposal['proposal_id']} waits; the memory is unchanged"
 
 
+def stolen_token_refused(stage: Stage) -> str:
+    """Somebody else who holds the agent's token, alone or beside a credential of their own, gets nothing."""
+    thief = stage.operator.administration.add_agent("thief", max_level=Level.L4, actor="demo").api_token
+    stolen = {"uaix-negotiation": stage.seen["token"]}
+    for headers in (stolen, stolen | {"uaix-credential": thief}):
+        refused = stage.http.get("/api/comments", headers=headers)
+        holds(refused.status_code == 401, f"the token opened the site: {refused.status_code}")
+        holds(refused.json()["code"] == "credentials_invalid", f"the code is {refused.json()['code']}")
+    own = stage.http.get("/api/comments", headers=_as_agent(stage))
+    holds(own.status_code == 200, f"its owner was answered {own.status_code}")
+    return "401 credentials_invalid, without and with another credential; its owner goes on"
+
+
+def two_workers_one_chain(stage: Stage) -> str:
+    """A second server process joins on the same database; both answer at once, and the ledger is one chain."""
+    before = stage.operator.audit.verify().entries
+    with another_worker(stage.operator.settings) as url, httpx.Client(base_url=url, timeout=30) as second:
+        with ThreadPoolExecutor(4) as clients:
+            reads = [clients.submit(client.get, "/api/articles") for client in (stage.http, second) for _ in range(10)]
+        answers = [read.result() for read in reads]
+    holds(all(answer.status_code == 200 for answer in answers), "a worker refused a read")
+    decisions = {answer.headers["uaix-decision"] for answer in answers}
+    report = stage.operator.audit.verify()
+    since = [orjson.loads(line) for line in stage.operator.audit.tail(report.entries - before)]
+    recorded = [entry["decision_id"] for entry in since if entry["kind"] == "decision"]
+    holds(sorted(recorded) == sorted(decisions), f"{len(decisions)} answers and {len(recorded)} entries")
+    return f"{len(answers)} answers of two processes, {report.entries} entries, one unbroken chain"
+
+
 def ledger_verified(stage: Stage) -> str:
     """Every answer above is an entry of one unbroken chain."""
     report = stage.operator.audit.verify()
@@ -245,6 +276,8 @@ STEPS: dict[str, Step] = {
         obligations_listed,
         omitted_token_refused,
         memory_write_became_proposal,
+        stolen_token_refused,
+        two_workers_one_chain,
         ledger_verified,
         tampering_caught,
     )

@@ -234,6 +234,46 @@ async def test_a_rival_that_never_stops_is_503_and_nothing_is_done(
         assert at.built.calls == []
 
 
+@pytest.mark.parametrize(
+    ("rival", "status", "code"),
+    [
+        (lambda _at: None, 200, ""),
+        (negotiation_ended, 201, ""),
+        (negotiation_expired, 201, ""),
+        (credential_revoked, *INVALID),
+        (agent_revoked, *INVALID),
+        (cap_lowered, 201, ""),
+        (policies_close, 201, ""),
+        (policies_admit_nobody, 403, "refused"),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+async def test_a_stored_answer_is_given_again_only_while_it_holds(
+    tmp_path: Path, database_url: str, rival: Callable[[Scene], None], status: int, code: str
+):
+    """An identical declaration is answered from what was read before: that, too, is claimed."""
+    async with scene(tmp_path, database_url) as at:
+        store, read_once = at.built.negotiator.store, at.built.negotiator.store.read
+
+        async def read(query: Any) -> Any:
+            found = await read_once(query)
+            if getattr(found, "negotiation_id", "") == at.negotiation_id:
+                store.read = read_once  # type: ignore[method-assign]
+                rival(at)
+            return found
+
+        store.read = read  # type: ignore[method-assign]
+        document = load_catalog().examples[PROFILE_OF_LEVEL[Level.L4]]
+        own = {"authorization": f"Bearer {at.api_token}"}
+        answer = await at.client.post(f"{PREFIX}/negotiations", json=document, headers=own)
+        assert (answer.status_code, answer.json().get("code", "")) == (status, code), answer.text
+        if status == 200:
+            assert answer.json()["body"]["token"] == at.token
+        if status == 201:
+            assert answer.json()["body"]["bundle_digest"] == at.policies._in_force.engine.bundle.digest
+            assert answer.json()["body"]["negotiation_id"] != at.negotiation_id
+
+
 async def test_an_agent_revoked_while_it_ends_its_negotiation_ends_nothing(tmp_path: Path, database_url: str):
     async with scene(tmp_path, database_url) as at:
         store, read_once = at.built.negotiator.store, at.built.negotiator.store.read

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,9 +21,8 @@ from negotiator.assembly import Negotiator
 from negotiator.model.levels import PROFILE_OF_LEVEL, Level
 from negotiator.shipped import load_catalog
 from negotiator.web.middleware import NegotiatorMiddleware
-from tests.support.cli import plain_environment
 from tests.support.house import PREFIX, settings_in
-from tests.support.killed import STEPS, assert_nothing_is_missing, effects_in, task_site
+from tests.support.killed import STEPS, assert_nothing_is_missing, effects_in, task_site, victim
 
 CLIENTS = 8
 MOST_TASKS = 60
@@ -78,18 +75,6 @@ class Load:
                     if name not in self.answered:
                         self.cut.add(name)
                     return
-
-
-@contextmanager
-def victim(folder: Path, database: str, step: str, nth: int) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Start a server that ends itself; give it and its address."""
-    command = [sys.executable, "-W", "error", "-m", "tests.support.killed", folder, database, step, str(nth)]
-    with subprocess.Popen(command, env=plain_environment(), stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield process, f"http://127.0.0.1:{int(process.stdout.readline())}"
-        finally:
-            process.kill()
 
 
 def agent_of(negotiator: Negotiator, url: str) -> dict[str, str]:

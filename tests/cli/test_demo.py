@@ -22,6 +22,8 @@ def test_the_story_holds_and_leaves_nothing_behind(tmp_path: Path):
         "obligations_listed",
         "omitted_token_refused",
         "memory_write_became_proposal",
+        "stolen_token_refused",
+        "two_workers_one_chain",
         "ledger_verified",
         "tampering_caught",
     ]

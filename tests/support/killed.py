@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -26,9 +28,10 @@ from negotiator.assembly import Negotiator
 from negotiator.store import open_store
 from negotiator.store.writer import STEPS as WRITER_STEPS
 from negotiator.web.middleware import NegotiatorMiddleware
+from tests.support.cli import plain_environment
 from tests.support.house import settings_in
 
-__all__ = ["STEPS", "assert_nothing_is_missing", "effects_in", "task_site"]
+__all__ = ["STEPS", "assert_nothing_is_missing", "effects_in", "task_site", "victim"]
 
 STEPS: Final = (*WRITER_STEPS, "before_effect", "site_effect", "before_last_byte", "after_last_byte")
 """Where a request can be cut off: the writer's steps, around the site's effect, around the last byte of its answer."""
@@ -97,6 +100,18 @@ def _write_through(path: Path, line: bytes) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def victim(folder: Path, database: str, step: str, nth: int) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Start a server that ends itself; give it and its address."""
+    command = [sys.executable, "-W", "error", "-m", "tests.support.killed", folder, database, step, str(nth)]
+    with subprocess.Popen(command, env=plain_environment(), stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process, f"http://127.0.0.1:{int(process.stdout.readline())}"
+        finally:
+            process.kill()
 
 
 class _Killer:
