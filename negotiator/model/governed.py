@@ -12,7 +12,7 @@ from negotiator.model.findings import Finding
 from negotiator.model.levels import Level
 from negotiator.model.obligations import Obligation
 from negotiator.model.records import OutcomeEnd, Principal
-from negotiator.model.routes import RouteRule
+from negotiator.model.routes import CacheRule, RouteRule
 
 __all__ = [
     "CallerClass",
@@ -80,6 +80,12 @@ class GovernedRequest:
     body_sha256: str = ""
     body_bytes: int = 0
     socket: bool = False
+
+    @property
+    def cache(self) -> CacheRule:
+        """What its answer may be kept by: never shared where it is given because a person asked."""
+        passes_as_person = self.caller_class == "human" and self.rule.undeclared == "human_only"
+        return "private" if passes_as_person else self.rule.cache
 
     @property
     def target_sha256(self) -> str:

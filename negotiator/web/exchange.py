@@ -167,7 +167,7 @@ class _PlainAnswer:
             return
         if message["type"] == "http.response.start":
             self.started = True
-            message = decorated(message, self._admitted.verdict, self._admitted.request.rule.cache)
+            message = decorated(message, self._admitted.verdict, self._admitted.request.cache)
             if not has_header(message, b"content-length"):
                 self._exchange.watch()
         elif message.get("more_body", False):
@@ -252,7 +252,7 @@ class SiteCalls:
         exchange: Exchange,
         incoming: _Incoming,
     ) -> AnswerGuard:
-        verdict, cache = admitted.verdict, admitted.request.rule.cache
+        verdict, cache = admitted.verdict, admitted.request.cache
 
         def write(outcome: Outcome) -> asyncio.Task[None]:
             return self._outcomes.start(finished(enforcement, verdict, outcome))

@@ -39,8 +39,8 @@ __all__ = [
 AGENT_HEADER_PREFIX = b"uaix-"
 """Every header of ours begins so."""
 
-_STRIPPED = frozenset({b"uaix-negotiation", b"uaix-credential", b"uaix-decision", b"uaix-level", b"uaix-mode"})
 _OURS_IN_ANSWERS = frozenset({b"uaix-decision", b"uaix-level", b"uaix-mode", b"idempotent-replayed"})
+_STRIPPED = frozenset({b"uaix-negotiation", b"uaix-credential"}) | _OURS_IN_ANSWERS
 _CACHE_HEADERS = frozenset({b"cache-control", b"expires", b"surrogate-control"})
 _SITE_EXTENSIONS = frozenset({"tls", "websocket.http.response"})
 

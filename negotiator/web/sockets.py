@@ -156,7 +156,7 @@ class _Socket:
                 self._count(message)
             case "websocket.http.response.start":
                 self.status = message["status"]
-                message = decorated(message, self._admitted.verdict, self._admitted.request.rule.cache)
+                message = decorated(message, self._admitted.verdict, self._admitted.request.cache)
             case "websocket.http.response.body":
                 self._bytes += len(message.get("body", b""))
                 if not message.get("more_body", False):
