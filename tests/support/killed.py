@@ -25,13 +25,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from negotiator import assembly
 from negotiator.assembly import Negotiator
+from negotiator.ports import Reader
+from negotiator.services.leases import LEASE_SECONDS, Leases
 from negotiator.store import open_store
 from negotiator.store.writer import STEPS as WRITER_STEPS
 from negotiator.web.middleware import NegotiatorMiddleware
 from tests.support.cli import plain_environment
 from tests.support.house import settings_in
+from tests.support.time import StillClock
 
-__all__ = ["STEPS", "assert_nothing_is_missing", "effects_in", "task_site", "victim"]
+__all__ = ["STEPS", "assert_nothing_is_missing", "effects_in", "sweep", "task_site", "victim"]
 
 STEPS: Final = (*WRITER_STEPS, "before_effect", "site_effect", "before_last_byte", "after_last_byte")
 """Where a request can be cut off: the writer's steps, around the site's effect, around the last byte of its answer."""
@@ -90,7 +93,19 @@ def assert_nothing_is_missing(
 
 
 def _open_among(negotiator: Negotiator, decision_ids: Iterable[str]) -> set[str]:
-    return negotiator.store.transact_sync(lambda tx: {each for each in decision_ids if tx.intents.is_open(each)})
+    def query(reader: Reader) -> set[str]:
+        return {each for each in decision_ids if (intent := reader.intents.get(each)) and intent.ended_at is None}
+
+    return negotiator.store.read_sync(query)
+
+
+def sweep(negotiator: Negotiator) -> None:
+    """Let a whole lease pass in which nobody stirs."""
+    clock = StillClock()
+    leases = Leases(clock)
+    for _ in range(2):
+        negotiator.store.transact_sync(leases.attend)
+        clock.advance(LEASE_SECONDS)
 
 
 def _write_through(path: Path, line: bytes) -> None:
