@@ -40,6 +40,14 @@ class Database(Protocol):
         """The database's own file on this machine; None where there is none."""
         ...
 
+    def make(self) -> None:
+        """Make an empty database where that is ours to do.
+
+        Raises:
+            OSError: it cannot be made.
+        """
+        ...
+
     def writing_engine(self) -> Engine:
         """Return an engine that keeps no connections and whose transactions may write."""
         ...

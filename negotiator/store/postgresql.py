@@ -73,6 +73,9 @@ class PostgresDatabase:
         """None: the server has the files."""
         return None
 
+    def make(self) -> None:
+        """Do nothing: the administrator of the server makes databases."""
+
     def writing_engine(self) -> Engine:
         """Return an engine that keeps no connections."""
         return create_engine(self.url, poolclass=NullPool, connect_args=_connect_args(_WRITING))

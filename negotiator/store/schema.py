@@ -67,9 +67,10 @@ def migrate(database: Database | str) -> None:
     target = database_at(database) if isinstance(database, str) else database
     config = _config()
     try:
+        target.make()
         if not _is_current(target, config):
             _upgrade(target, config)
-    except SQLAlchemyError as problem:
+    except (SQLAlchemyError, OSError) as problem:
         message = f"the database cannot be prepared: {quoted(problem.args[0] if problem.args else problem)}"
         raise UnavailableError(message, code="store_unavailable") from problem
 

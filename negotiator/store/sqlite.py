@@ -8,6 +8,8 @@ Rules:
   foreign keys, a late checkpoint. Reading connections refuse to write.
 - `sqlite://` is a database in this process's memory that all connections of one store share (the `memdb` VFS has
   the locks of a file). It lasts as long as the store, so tests of services use it.
+- A database's file is made once, by `make`. Afterwards a file that is gone or is another one is an error, never a new
+  empty database: a connection to a file that was taken away would write into nothing.
 - The write-ahead log is brought into the database when nobody waits, so that it does not grow between busy hours.
 """
 
@@ -20,9 +22,11 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, NullPool, PoolProxiedConnection, QueuePool, create_engine, event
 from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from negotiator.errors import ConfigError
@@ -33,6 +37,7 @@ READER_CONNECTIONS: Final = 4
 """Connections that read at the same time in one process; others wait."""
 
 _BEGIN_WRITING = "BEGIN IMMEDIATE"
+_FILE = "negotiator.file"
 _IN_MEMORY = frozenset({None, "", ":memory:"})
 _BUSY_TIMEOUT_MS = 5_000
 _READER_WAIT_SECONDS = 5.0
@@ -75,16 +80,25 @@ class SqliteDatabase:
             return None
         return Path(str(self.url.database).removeprefix("file:"))
 
+    def make(self) -> None:
+        """Make the file, empty, if there is none.
+
+        Raises:
+            OSError: it cannot be made.
+        """
+        if self.file is not None and "mode" not in self.url.query:
+            self.file.touch()
+
     def writing_engine(self) -> Engine:
         """Return an engine whose transactions take the write lock at once."""
-        engine = create_engine(self.url, poolclass=NullPool, connect_args=_connect_args())
+        engine = create_engine(self._existing, poolclass=NullPool, connect_args=_connect_args())
         _configure(engine, pragmas=_PRAGMAS, begin=_BEGIN_WRITING)
         return engine
 
     def reading_engine(self) -> Engine:
         """Return an engine whose connections can only read, at most `READER_CONNECTIONS` of them."""
         engine = create_engine(
-            self.url,
+            self._existing,
             poolclass=QueuePool,
             pool_size=READER_CONNECTIONS,
             max_overflow=0,
@@ -92,7 +106,32 @@ class SqliteDatabase:
             connect_args=_connect_args(),
         )
         _configure(engine, pragmas=(*_PRAGMAS, "PRAGMA query_only = ON"), begin="BEGIN")
+        event.listen(engine, "checkout", self._refuse_another_file)
         return engine
+
+    @property
+    def _existing(self) -> URL:
+        """The URL by which no file is made."""
+        if self.file is None or "mode" in self.url.query:
+            return self.url
+        return self.url.set(
+            database=f"file:{quote(str(self.file))}", query={**self.url.query, "mode": "rw", "uri": "true"}
+        )
+
+    def _identity(self) -> tuple[int, int] | None:
+        """Return what tells this file from another one of the same name."""
+        if self.file is None:
+            return None
+        found = self.file.stat()
+        return found.st_dev, found.st_ino
+
+    def _refuse_another_file(self, _connection: object, entry: ConnectionPoolEntry, _proxy: object) -> None:
+        try:
+            if entry.info.setdefault(_FILE, self._identity()) == self._identity():
+                return
+        except OSError:
+            pass
+        raise DisconnectionError
 
     def hold(self) -> Connection | None:
         """Return a connection that keeps a database in memory alive; None for a file."""
@@ -105,14 +144,22 @@ class SqliteDatabase:
         """Do nothing: `BEGIN IMMEDIATE` has the lock already."""
 
     def prepare_writer(self, connection: PoolProxiedConnection) -> None:
-        """Do nothing: the driver begins nothing by itself."""
+        """Note which file it writes to."""
+        connection.info[_FILE] = self._identity()
 
     def begin(self, cursor: Any) -> None:  # noqa: ANN401 - DBAPI cursors share no type
         """Take the write lock."""
         cursor.execute(_BEGIN_WRITING)
 
-    def batch(self, connection: PoolProxiedConnection) -> AbstractContextManager[Callable[[], None]]:  # noqa: ARG002 - the port's
-        """Return nothing special: every statement runs at once."""
+    def batch(self, connection: PoolProxiedConnection) -> AbstractContextManager[Callable[[], None]]:
+        """Return nothing special: every statement runs at once.
+
+        Raises:
+            OSError: the file is gone, or another one stands in its place.
+        """
+        if connection.info[_FILE] != self._identity():
+            message = f"another file stands in the place of the database {self.file}"
+            raise OSError(message)
         return nullcontext(_results_are_there)
 
     def is_data_fault(self, problem: BaseException) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from shutil import copyfile
 
 import pytest
 
@@ -75,3 +76,37 @@ def test_a_file_that_is_no_database_says_so(tmp_path, open_site):
         open_site(f"sqlite:///{tmp_path}/site.db")
     assert caught.value.code == "store_unavailable"
     assert (tmp_path / "site.db").read_bytes() == b"this is a text" * 1_000
+
+
+@pytest.mark.parametrize("in_its_place", ["nothing", "an empty file", "a copy"])
+async def test_a_file_that_was_taken_away_is_never_written_on(file_url, open_site, tmp_path, clock, in_its_place):
+    """Removing a file leaves it open to those who have it; what they write is gone with the last of them."""
+    store = open_site(file_url)
+    await store.transact(appending(n=0))
+    assert verified(store).entries == 1
+    aside = tmp_path / "aside"
+    aside.mkdir()
+    for path in sorted(tmp_path.glob("site.db*")):
+        path.rename(aside / path.name)
+    if in_its_place == "an empty file":
+        (tmp_path / "site.db").touch()
+    if in_its_place == "a copy":
+        for path in aside.iterdir():
+            copyfile(path, tmp_path / path.name)
+    if in_its_place == "a copy":
+        with pytest.raises(UnavailableError):
+            await store.transact(appending(n=1))
+        assert (await store.transact(appending(n=2))).index == 1
+    else:
+        for _ in range(3):
+            with pytest.raises(UnavailableError):
+                await store.transact(appending(n=1))
+            with pytest.raises(UnavailableError):
+                await store.read(lambda reader: reader.ledger.size())
+            clock.move(3)
+        for path in tmp_path.glob("site.db*"):
+            path.unlink()
+        for path in aside.iterdir():
+            path.rename(tmp_path / path.name)
+        assert (await store.transact(appending(n=2))).index == 1
+    assert verified(store).entries == 2
