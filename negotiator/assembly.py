@@ -225,7 +225,7 @@ class Negotiator:
     @cached_property
     def leases(self) -> Leases:
         """Effects under way in this process, and stalled ones of others."""
-        return Leases(self.clock)
+        return Leases(self.clock, lease_seconds=self.settings.effect_lease_seconds)
 
     @cached_property
     def effects(self) -> EffectList:

@@ -154,6 +154,7 @@ class Settings(_Strict):
         policies_dir: folder of policies; unset means the shipped ones.
         token_lifetime_seconds: how long a negotiation holds, at most an hour.
         max_message_bytes: larger messages are 413.
+        effect_lease_seconds: how long an effect stands without a sign of life of its process before it is ended.
         declarations_per_minute: budget of one source for declarations and validations.
         declarations_per_second: budget of all sources together.
     """
@@ -167,6 +168,7 @@ class Settings(_Strict):
     policies_dir: Path | None = None
     token_lifetime_seconds: int = Field(default=3600, ge=60, le=3600)
     max_message_bytes: int = Field(default=65_536, ge=1024, le=262_144)
+    effect_lease_seconds: int = Field(default=30, ge=3, le=600)
     declarations_per_minute: int = Field(default=60, ge=1)
     declarations_per_second: int = Field(default=20, ge=1)
     routes: tuple[RouteSettings, ...] = ()

@@ -30,5 +30,6 @@ def demo_settings(folder: Path) -> Settings:
         database=f"sqlite:///{folder / 'data' / 'negotiator.db'}",
         keys_dir=folder / "keys",
         routes=DEMO_ROUTES,
+        effect_lease_seconds=3,
         unmatched=UnmatchedSettings(),
     )

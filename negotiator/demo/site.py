@@ -6,6 +6,7 @@ It keeps everything in memory and forgets it at the end. What its visitors may d
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 
 from starlette.applications import Starlette
@@ -16,6 +17,8 @@ from starlette.routing import Route
 from negotiator.demo.pages import article_page, comments_page, front_page, report_page
 
 __all__ = ["create_site"]
+
+_ARCHIVE_SECONDS = 60
 
 _ARTICLES = {
     "ladder": ("Seven rungs", "What a client can do decides what it is offered, and what it is spared."),
@@ -106,7 +109,9 @@ async def _search(request: Request) -> Response:
     return JSONResponse({"hits": hits})
 
 
-async def _digest(_: Request) -> Response:
+async def _digest(request: Request) -> Response:
+    if request.query_params.get("of") == "archive":
+        await asyncio.sleep(_ARCHIVE_SECONDS)
     return JSONResponse({"digest": " / ".join(title for title, _text in _ARTICLES.values())})
 
 

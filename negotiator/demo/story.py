@@ -6,11 +6,12 @@ that saw something else can never be told as a success. Its docstring is its lin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 import orjson
@@ -30,6 +31,9 @@ from negotiator.web.middleware import NegotiatorMiddleware
 
 __all__ = ["STEPS", "Step", "StepResult", "tell"]
 
+Seen = TypeVar("Seen")
+
+_ARCHIVE = "/api/digest?of=archive"
 _KEYLESS = "application/vnd.uaix.keyless+json"
 
 
@@ -231,7 +235,10 @@ def stolen_token_refused(stage: Stage) -> str:
 def two_workers_one_chain(stage: Stage) -> str:
     """A second server process joins on the same database; both answer at once, and the ledger is one chain."""
     before = stage.operator.audit.verify().entries
-    with another_worker(stage.operator.settings) as url, httpx.Client(base_url=url, timeout=30) as second:
+    with (
+        another_worker(stage.operator.settings) as worker,
+        httpx.Client(base_url=worker.url, timeout=30) as second,
+    ):
         with ThreadPoolExecutor(4) as clients:
             reads = [clients.submit(client.get, "/api/articles") for client in (stage.http, second) for _ in range(10)]
         answers = [read.result() for read in reads]
@@ -242,6 +249,45 @@ def two_workers_one_chain(stage: Stage) -> str:
     recorded = [entry["decision_id"] for entry in since if entry["kind"] == "decision"]
     holds(sorted(recorded) == sorted(decisions), f"{len(decisions)} answers and {len(recorded)} entries")
     return f"{len(answers)} answers of two processes, {report.entries} entries, one unbroken chain"
+
+
+def crash_left_unknown_outcome(stage: Stage) -> str:
+    """A worker dies while the site works: nobody knows what was done, the ledger says so, and nothing runs twice."""
+    headers = _as_agent(stage) | {
+        "uaix-correlation": "demo-crash-1",
+        "uaix-expires": "2099-01-01T00:00:00Z",
+        "idempotency-key": "demo-crash-1",
+    }
+    with (
+        another_worker(stage.operator.settings) as worker,
+        httpx.Client(base_url=worker.url, timeout=30) as second,
+        ThreadPoolExecutor(1) as client,
+    ):
+        asked = client.submit(second.post, _ARCHIVE, headers=headers)
+        begun = _seen(stage.operator.effects.unfinished, "the effect did not begin")
+        worker.crash()
+        holds(isinstance(asked.exception(), httpx.TransportError), "the crashed worker answered")
+    decision_id = begun[0].decision_id
+    ended = _seen(
+        lambda: [effect for effect in stage.operator.effects.unfinished() if effect.ended_at],
+        "no sweep ended the effect",
+    )
+    holds([effect.decision_id for effect in ended] == [decision_id], "another effect was ended")
+    again = stage.http.post(_ARCHIVE, headers=headers)
+    holds(again.status_code == 409, f"the same key again answered {again.status_code}: {again.text[:300]}")
+    holds(again.json()["code"] == "outcome_unknown", f"the code is {again.json()['code']}")
+    holds(decision_id in again.json()["settle_url"], "the answer does not say what has to be settled")
+    return "interrupted in the ledger; the same key again: 409 outcome_unknown, and the site was not called"
+
+
+def _seen(look: Callable[[], Sequence[Seen]], otherwise: str) -> Sequence[Seen]:
+    """Return what `look` sees as soon as it sees something, within half a minute."""
+    give_up = time.monotonic() + 30
+    while time.monotonic() < give_up:
+        if found := look():
+            return found
+        time.sleep(0.1)
+    raise NotSeenError(otherwise)
 
 
 def ledger_verified(stage: Stage) -> str:
@@ -278,6 +324,7 @@ STEPS: dict[str, Step] = {
         memory_write_became_proposal,
         stolen_token_refused,
         two_workers_one_chain,
+        crash_left_unknown_outcome,
         ledger_verified,
         tampering_caught,
     )

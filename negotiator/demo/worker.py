@@ -6,21 +6,30 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from negotiator.config import Settings
 from negotiator.errors import UnavailableError
 
-__all__ = ["another_worker"]
+__all__ = ["Worker", "another_worker"]
 
 _SERVING = re.compile(r"serving on (http://\S+?)/uaix/")
 _STOP_SECONDS = 20.0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worker:
+    """A server process; `crash` ends it at once, as losing power would."""
+
+    url: str
+    crash: Callable[[], None]
+
+
 @contextmanager
-def another_worker(settings: Settings) -> Iterator[str]:
-    """Run `negotiator serve` around the demo site until the block ends, and give its address.
+def another_worker(settings: Settings) -> Iterator[Worker]:
+    """Run `negotiator serve` around the demo site until the block ends.
 
     Raises:
         UnavailableError: `server_not_started`.
@@ -31,7 +40,7 @@ def another_worker(settings: Settings) -> Iterator[str]:
     )
     with process:
         try:
-            yield _address(process)
+            yield Worker(url=_address(process), crash=process.kill)
         finally:
             process.terminate()
             _ended(process)
@@ -43,6 +52,7 @@ def _environment(settings: Settings) -> dict[str, str]:
     own = {
         "NEGOTIATOR_DATABASE": settings.database,
         "NEGOTIATOR_KEYS_DIR": str(settings.keys_dir),
+        "NEGOTIATOR_EFFECT_LEASE_SECONDS": str(settings.effect_lease_seconds),
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
     }
     return kept | own

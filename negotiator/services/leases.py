@@ -1,6 +1,6 @@
 """Effects that nobody finishes: leases, the sweep that ends stalled effects, and outcomes that are still owed.
 
-- Every process raises the lease of its open intents every third of `LEASE_SECONDS`. A lease is a counter, no time:
+- Every process raises the lease of its open intents every third of its length. A lease is a counter, no time:
   clocks of several hosts need not agree.
 - An intent of another process that stands with the same counter for a whole lease, by this process's monotonic clock,
   is ended: an `outcome` entry with `end: interrupted`. Nobody knows then whether the site did it.
@@ -40,7 +40,7 @@ class Leases:
 
     Args:
         clock: its monotonic side counts.
-        lease_seconds: shorter only in tests.
+        lease_seconds: how long an intent stands without a sign of life of its process before it is ended.
     """
 
     def __init__(self, clock: Clock, *, lease_seconds: float = LEASE_SECONDS) -> None:

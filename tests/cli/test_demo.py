@@ -24,6 +24,7 @@ def test_the_story_holds_and_leaves_nothing_behind(tmp_path: Path):
         "memory_write_became_proposal",
         "stolen_token_refused",
         "two_workers_one_chain",
+        "crash_left_unknown_outcome",
         "ledger_verified",
         "tampering_caught",
     ]
