@@ -13,7 +13,7 @@ from datetime import timedelta
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from starlette.types import ASGIApp
 
@@ -21,7 +21,7 @@ from negotiator.config import Settings
 from negotiator.errors import ConfigError, UnavailableError, quoted
 from negotiator.messages import Catalog
 from negotiator.model.levels import Level
-from negotiator.model.routes import RouteRule, UnmatchedRules
+from negotiator.model.routes import Mode, RouteRule, UnmatchedRules
 from negotiator.policy import Engine, load_bundle, surface_of
 from negotiator.ports import Clock, Ids
 from negotiator.services.administration import Administration
@@ -31,6 +31,7 @@ from negotiator.services.budgets import Budgets
 from negotiator.services.callers import Callers
 from negotiator.services.effect_list import EffectList
 from negotiator.services.enforcement import Enforcement
+from negotiator.services.governance import Governance
 from negotiator.services.leases import Leases
 from negotiator.services.negotiations import Negotiations, NegotiationTerms
 from negotiator.services.policies import Policies
@@ -39,6 +40,7 @@ from negotiator.services.standing import Standings
 from negotiator.shipped import load_catalog, shipped_folder
 from negotiator.store import (
     FileSigner,
+    FileSwitch,
     PepperVerifiers,
     PolicyFolder,
     RandomIds,
@@ -75,7 +77,6 @@ class Negotiator:
         clock, ids: for tests; the machine's by default.
     """
 
-    mode: Literal["enforce"] = "enforce"
     standing_check_seconds = 1.0
     support_boundary = SUPPORT_BOUNDARY
 
@@ -120,6 +121,11 @@ class Negotiator:
     def unmatched(self) -> UnmatchedRules:
         """What happens to requests that no rule matches."""
         return self.settings.unmatched_rules
+
+    @property
+    def mode(self) -> Mode:
+        """Whether decisions bind, where a route does not say otherwise."""
+        return self.settings.mode
 
     @property
     def prefix(self) -> str:
@@ -172,7 +178,7 @@ class Negotiator:
             await self.store.read(lambda reader: reader.ledger.size())
         except UnavailableError as error:
             return [Condition(code=error.code, state="down", detail=error.message)]
-        return []
+        return [Condition(code=code, state="degraded", detail=detail) for code, detail in self.governance.notices]
 
     @cached_property
     def catalog(self) -> Catalog:
@@ -220,12 +226,19 @@ class Negotiator:
             _make_folder(folder)
         store = open_store(self.settings.database, project=self.settings.project, clock=self.clock)
         store.attend(self.leases.chore)
+        store.attend(self.governance.chore)
         return store
 
     @cached_property
     def leases(self) -> Leases:
         """Effects under way in this process, and stalled ones of others."""
         return Leases(self.clock, lease_seconds=self.settings.effect_lease_seconds)
+
+    @cached_property
+    def governance(self) -> Governance:
+        """Whether decisions bind, and whether agents are let in at all."""
+        switch = FileSwitch(self.settings.kill_switch, self.clock) if self.settings.kill_switch else None
+        return Governance(mode=self.mode, rules=self.routes, switch=switch)
 
     @cached_property
     def effects(self) -> EffectList:
@@ -263,6 +276,7 @@ class Negotiator:
             callers=self.callers,
             policies=self.policies,
             leases=self.leases,
+            governance=self.governance,
             clock=self.clock,
             ids=self.ids,
             prefix=self.prefix,
@@ -290,6 +304,7 @@ class Negotiator:
                 audience=settings.audience,
                 lifetime=timedelta(seconds=settings.token_lifetime_seconds),
                 max_message_bytes=settings.max_message_bytes,
+                mode=settings.mode,
                 surface=surface_of(self.routes),
             ),
         )

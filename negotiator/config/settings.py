@@ -30,6 +30,7 @@ from negotiator.model.facts import ResourceFacts
 from negotiator.model.names import normalised_name
 from negotiator.model.routes import (
     CacheRule,
+    Mode,
     RouteRule,
     UndeclaredRule,
     UnmatchedRules,
@@ -67,6 +68,7 @@ class RouteSettings(_Strict):
     max_body_bytes: int = Field(default=1_048_576, ge=0, le=1_073_741_824)
     cache: CacheRule = "private"
     publish: bool = False
+    mode: Mode | None = None
     websocket: WebSocketRule | None = None
 
     @field_validator("resource")
@@ -109,8 +111,8 @@ class RouteSettings(_Strict):
             raise ValueError(message)
         return self
 
-    def rule(self) -> RouteRule:
-        """Return the rule that this table describes."""
+    def rule(self, *, mode: Mode = "enforce") -> RouteRule:
+        """Return the rule that this table describes; `mode` is the site's, where the table names none."""
         methods, _, path = self.match.partition(" ")
         limited_by_default = self.action in READ_ACTIONS or self.action == "render_ui"
         return RouteRule(
@@ -130,6 +132,7 @@ class RouteSettings(_Strict):
             max_body_bytes=self.max_body_bytes,
             cache=self.cache,
             publish=self.publish,
+            mode=self.mode or mode,
             websocket=self.websocket or ("connect" if self.action in READ_ACTIONS else "deny"),
         )
 
@@ -152,6 +155,8 @@ class Settings(_Strict):
         database: SQLAlchemy URL.
         keys_dir: folder of key files, outside the database's folder.
         policies_dir: folder of policies; unset means the shipped ones.
+        mode: `shadow` records what would have been denied and lets the site have it; each route may say otherwise.
+        kill_switch: while this file exists, no agent's governed request is let through.
         token_lifetime_seconds: how long a negotiation holds, at most an hour.
         max_message_bytes: larger messages are 413.
         effect_lease_seconds: how long an effect stands without a sign of life of its process before it is ended.
@@ -166,6 +171,8 @@ class Settings(_Strict):
     database: str = "sqlite:///var/data/negotiator.db"
     keys_dir: Path = Path("var/keys")
     policies_dir: Path | None = None
+    mode: Mode = "enforce"
+    kill_switch: Path | None = None
     token_lifetime_seconds: int = Field(default=3600, ge=60, le=3600)
     max_message_bytes: int = Field(default=65_536, ge=1024, le=262_144)
     effect_lease_seconds: int = Field(default=30, ge=3, le=600)
@@ -179,7 +186,7 @@ class Settings(_Strict):
     def _list_as_tuple(cls, value: object) -> object:
         return tuple(value) if isinstance(value, list) else value
 
-    @field_validator("keys_dir", "policies_dir", mode="before")
+    @field_validator("keys_dir", "policies_dir", "kill_switch", mode="before")
     @classmethod
     def _text_as_path(cls, value: object) -> object:
         return Path(value) if isinstance(value, str) and value else value
@@ -245,7 +252,7 @@ class Settings(_Strict):
     @property
     def rules(self) -> tuple[RouteRule, ...]:
         """The route rules, in the order of the file."""
-        return tuple(route.rule() for route in self.routes)
+        return tuple(route.rule(mode=self.mode) for route in self.routes)
 
     @property
     def unmatched_rules(self) -> UnmatchedRules:
@@ -297,7 +304,7 @@ def _parse(text: str, file: Path | None) -> dict[str, Any]:
 
 def _anchor_paths(values: dict[str, Any], folder: Path) -> None:
     """Make relative paths of a file relative to its folder."""
-    for key in ("keys_dir", "policies_dir"):
+    for key in ("keys_dir", "policies_dir", "kill_switch"):
         if isinstance(values.get(key), str):
             values[key] = folder / values[key]
     scheme, separator, location = str(values.get("database", "")).partition(":///")

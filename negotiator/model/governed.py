@@ -12,7 +12,7 @@ from negotiator.model.findings import Finding
 from negotiator.model.levels import Level
 from negotiator.model.obligations import Obligation
 from negotiator.model.records import OutcomeEnd, Principal
-from negotiator.model.routes import CacheRule, RouteRule
+from negotiator.model.routes import CacheRule, Mode, RouteRule
 
 __all__ = [
     "CallerClass",
@@ -140,6 +140,7 @@ class Verdict:
         decision_id: for `UAIX-Decision`.
         level: the effective level, for `UAIX-Level`; None where no agent was decided on.
         replayed: the proposal is an earlier one, of the same key; the answer says `Idempotent-Replayed`.
+        mode: `shadow` where a denial would not have kept the request from the site.
         intent_open: `finish` must be called with its outcome before the last byte.
         principal, action, trace_id: of the intent, for the outcome's entry.
         standing: what must still hold while the exchange is open; None where the caller presented nothing.
@@ -148,6 +149,7 @@ class Verdict:
     kind: Literal["proceed", "refuse", "hold"]
     decision_id: str
     level: Level | None = None
+    mode: Mode = "enforce"
     intent_open: bool = False
     principal: Principal | None = None
     action: str = ""

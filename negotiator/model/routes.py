@@ -20,6 +20,7 @@ __all__ = [
 
 UndeclaredRule = Literal["limited", "deny", "human_only", "pass"]
 CacheRule = Literal["private", "site"]
+Mode = Literal["enforce", "shadow"]
 WebSocketRule = Literal["deny", "connect"]
 UnmatchedSafe = Literal["pass", "govern"]
 UnmatchedUnsafe = Literal["deny_agents", "deny_unknown", "govern", "pass"]
@@ -39,6 +40,7 @@ class RouteRule:
         max_body_bytes: larger bodies are 413.
         cache: `site` leaves the site's own `Cache-Control` on allowed answers.
         publish: name this route in discovery documents.
+        mode: `shadow` decides and records, and lets the site have what was denied.
         websocket: `connect` decides a socket before it is accepted; `deny` opens none.
     """
 
@@ -52,6 +54,7 @@ class RouteRule:
     cache: CacheRule = "private"
     publish: bool = False
     websocket: WebSocketRule = "deny"
+    mode: Mode = "enforce"
 
     @property
     def label(self) -> str:
@@ -62,6 +65,11 @@ class RouteRule:
     def reads(self) -> bool:
         """Whether its action is in the group `read`: no effect, so no intent."""
         return self.action in READ_ACTIONS
+
+    @property
+    def binds(self) -> bool:
+        """Whether a denial keeps the request from the site. Memory is never written unreviewed, in whatever mode."""
+        return self.mode == "enforce" or self.action == HELD_ACTION
 
     @property
     def holds(self) -> bool:

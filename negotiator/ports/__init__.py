@@ -21,8 +21,9 @@ from negotiator.ports.aggregates import (
     NegotiationWrites,
     ProposalReads,
     ProposalWrites,
+    StateWrites,
 )
-from negotiator.ports.environment import Clock, Ids, PolicySource, Signer, Verifiers
+from negotiator.ports.environment import Clock, Ids, PolicySource, Signer, Switch, Verifiers
 from negotiator.ports.transactions import Chore, Lane, Reader, Store, Tx
 
 __all__ = [
@@ -43,7 +44,9 @@ __all__ = [
     "ProposalWrites",
     "Reader",
     "Signer",
+    "StateWrites",
     "Store",
+    "Switch",
     "Tx",
     "Verifiers",
 ]

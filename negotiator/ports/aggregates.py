@@ -20,6 +20,7 @@ __all__ = [
     "NegotiationWrites",
     "ProposalReads",
     "ProposalWrites",
+    "StateWrites",
 ]
 
 
@@ -121,6 +122,14 @@ class IntentWrites(IntentReads, Protocol):
     def interrupt(self, intent: Intent, at: datetime) -> bool:
         """Claim and end: it is open, and its owner has not raised its lease since `intent` was read."""
         ...
+
+
+class StateWrites(Protocol):
+    """What was in force when it was last recorded, by name."""
+
+    def get(self, name: str) -> str | None: ...
+
+    def put(self, name: str, value: str, at: datetime) -> None: ...
 
 
 class IdempotencyWrites(Protocol):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Protocol
 
-__all__ = ["Clock", "Ids", "PolicySource", "Signer", "Verifiers"]
+__all__ = ["Clock", "Ids", "PolicySource", "Signer", "Switch", "Verifiers"]
 
 
 class Clock(Protocol):
@@ -67,6 +67,15 @@ class Verifiers(Protocol):
 
     def matches(self, secret: str, verifier: str) -> bool:
         """Compare in constant time."""
+        ...
+
+
+class Switch(Protocol):
+    """Something that an operator turns on by hand."""
+
+    @property
+    def on(self) -> bool:
+        """Whether it is on; where that cannot be told, it is."""
         ...
 
 

@@ -20,6 +20,7 @@ from negotiator.ports.aggregates import (
     NegotiationWrites,
     ProposalReads,
     ProposalWrites,
+    StateWrites,
 )
 
 __all__ = ["Chore", "Lane", "Reader", "Store", "Tx"]
@@ -77,6 +78,8 @@ class Tx(Protocol):
     def idempotency(self) -> IdempotencyWrites: ...
     @property
     def proposals(self) -> ProposalWrites: ...
+    @property
+    def state(self) -> StateWrites: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from negotiator.model.facts import AgentFacts
 from negotiator.model.findings import Finding
 from negotiator.model.messages import Message
 from negotiator.model.records import Identity, Negotiation
+from negotiator.model.routes import Mode
 from negotiator.model.times import format_time
 from negotiator.policy import RESERVED_IDS, Engine
 from negotiator.services.assessment import Assessment, has_errors
@@ -53,6 +54,7 @@ def negotiation_body(
     decision_id: str,
     position: EntryPosition,
     expires_at: datetime,
+    mode: Mode,
 ) -> dict[str, Any]:
     """Return the body of an answer, but for its token."""
     declaration, admission, principal = assessment.declaration, assessment.admission, assessment.principal
@@ -68,7 +70,7 @@ def negotiation_body(
         "identity": {"kind": principal.kind, "subject": principal.subject, "verified": principal.verified},
         "bundle_digest": assessment.engine.bundle.digest,
         "expires_at": format_time(expires_at),
-        "mode": "enforce",
+        "mode": mode,
         "actions": actions,
         "findings": [finding.as_json() for finding in assessment.findings],
         "consent": {"request_url": "", "scopes": _consent_scopes(actions)},

@@ -65,7 +65,7 @@ class Effect:
             ClaimFailed: something that the decision stood on is not what it was.
         """
         self.claim(tx)
-        use = key_use(tx, self.request, self.caller, decision_id=self.decision_id, proposal_id=self.proposal_id)
+        use = self._key_use(tx)
         taken = tx.idempotency.take(use) if use else None
         if use and taken:
             return self._again(tx, taken, use)
@@ -78,6 +78,12 @@ class Effect:
             tx.intents.open(self._intent(tx))
             tx.append(self._draft(EntryKind.INTENT, claims))
         return Begun(decision_id=self.decision_id, proposal_id=self.proposal_id)
+
+    def _key_use(self, tx: Tx) -> KeyUse | None:
+        """Return the use of the key; where denials do not bind, a key that was used must not deny either."""
+        if not self.request.rule.binds:
+            return None
+        return key_use(tx, self.request, self.caller, decision_id=self.decision_id, proposal_id=self.proposal_id)
 
     def _again(self, tx: Tx, taken: KeyUse, use: KeyUse) -> Begun:
         code = taken_code(tx, taken, use)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TypeAlias, assert_never
 
 from negotiator.canonical import sha256_hex
@@ -27,6 +28,7 @@ from negotiator.ports import Clock, Ids, Lane, Store, Tx
 from negotiator.services.assessment import effective_level
 from negotiator.services.callers import NOBODY, Caller, Callers, until_claimed
 from negotiator.services.effects import Begun, Effect
+from negotiator.services.governance import Governance
 from negotiator.services.keys import has_key
 from negotiator.services.leases import Leases, record_outcome
 from negotiator.services.policies import Policies
@@ -44,6 +46,7 @@ Claim: TypeAlias = Callable[[Tx], None]
 
 _NOT_CALLED = Outcome(end=OutcomeEnd.ABORTED, status=0, body_bytes=0, body_sha256=sha256_hex(b""))
 _POLICIES_CHANGED = "the policies changed and leave this declaration no level; declare again"
+_SHADOW: Mapping[str, EntryValue] = {"mode": "shadow"}
 _DECLARE_AGAIN = frozenset({"declaration_required", "negotiation_expired"})
 _KEY_DETAILS: Mapping[str, str] = {
     "idempotency_mismatch": "this idempotency key was used for another request; take a new key for a new request",
@@ -63,6 +66,7 @@ class Enforcement:
         callers: Callers,
         policies: Policies,
         leases: Leases,
+        governance: Governance,
         clock: Clock,
         ids: Ids,
         prefix: str,
@@ -71,6 +75,7 @@ class Enforcement:
         self._callers = callers
         self._policies = policies
         self._leases = leases
+        self._governance = governance
         self._clock = clock
         self._ids = ids
         self._prefix = prefix
@@ -81,7 +86,13 @@ class Enforcement:
         Raises:
             UnavailableError: it could not be recorded, or facts kept changing; the site must not be called.
         """
-        return await until_claimed(lambda failed: self._decide_once(request, failed))
+        if self._governance.stops(request):
+            verdict = await self._denied(
+                request, None, code="governance_stopped", detail="agents are stopped here for now"
+            )
+        else:
+            verdict = await until_claimed(lambda failed: self._decide_once(request, failed))
+        return replace(verdict, mode=request.rule.mode)
 
     async def refuse(self, request: GovernedRequest, *, code: str, detail: str) -> Verdict:
         """Record a refusal that was made before the policies were asked and the caller was known, and return it.
@@ -89,7 +100,8 @@ class Enforcement:
         Raises:
             UnavailableError: it could not be recorded.
         """
-        return await self._refused(request, None, code=code, detail=detail)
+        verdict = await self._denied(request, None, code=code, detail=detail)
+        return replace(verdict, mode=request.rule.mode)
 
     async def finish(self, verdict: Verdict, outcome: Outcome) -> None:
         """Write the outcome of an effect and close its intent.
@@ -134,6 +146,16 @@ class Enforcement:
         return await self._proceed(request, members, caller, claim, principal=principal, level=None)
 
     async def _refused(self, request: GovernedRequest, caller: Caller | None, *, code: str, detail: str) -> Verdict:
+        """Record a denial that no policy was asked about, and return what follows from it in the rule's mode."""
+        if request.rule.binds:
+            return await self._denied(request, caller, code=code, detail=detail)
+        whoever = caller or Caller(identity=NOBODY)
+        principal = _principal(request, whoever)
+        members = undecided_members(request, effect="deny", code=code, principal=principal, policy="")
+        claim = self._claim(whoever, None)
+        return await self._proceed(request, {**members, **_SHADOW}, whoever, claim, principal=principal, level=None)
+
+    async def _denied(self, request: GovernedRequest, caller: Caller | None, *, code: str, detail: str) -> Verdict:
         """Record and return a refusal that no policy was asked about; `caller` is None where nobody knows who it is."""
         obligations = (declaration_obligation(self._prefix),) if code in _DECLARE_AGAIN else ()
         members = undecided_members(
@@ -164,7 +186,8 @@ class Enforcement:
         decision = settle(engine, query)
         members = decision_members(query, decision, engine=engine.name)
         claim = self._claim(caller, engine)
-        if decision.allowed:
+        if decision.allowed or not request.rule.binds:
+            members |= {} if decision.allowed else _SHADOW
             principal = Principal(type="Agent", id=query.principal.subject)
             return await self._proceed(request, members, caller, claim, principal=principal, level=level)
         decision_id = await self._record(request, members, caller, claim)

@@ -24,6 +24,7 @@ from negotiator.model.governed import Declared, Presented, Refusal
 from negotiator.model.levels import CAPABILITY_PROFILES
 from negotiator.model.messages import Declaration
 from negotiator.model.records import Negotiation, Principal
+from negotiator.model.routes import Mode
 from negotiator.policy import Engine, Target
 from negotiator.ports import Clock, Ids, Lane, NegotiationReads, Signer, Store, Tx
 from negotiator.services.answers import (
@@ -52,6 +53,7 @@ class NegotiationTerms:
         audience: `iss` and `aud` of tokens.
         lifetime: how long a negotiation holds.
         max_message_bytes: larger messages are refused.
+        mode: whether decisions bind, where a route does not say otherwise.
         surface: the configured actions and resources, in the order of the configuration.
     """
 
@@ -59,6 +61,7 @@ class NegotiationTerms:
     audience: str
     lifetime: timedelta
     max_message_bytes: int
+    mode: Mode
     surface: Sequence[Target]
 
 
@@ -323,6 +326,7 @@ class Negotiations:
                 decision_id=decision_id,
                 position=position,
                 expires_at=expires_at,
+                mode=self._terms.mode,
             ),
             bundle_digest=assessment.engine.bundle.digest,
             key_id=self._signer.key_id,

@@ -7,7 +7,7 @@ SQL exists only in this package.
 
 from negotiator.store.copies import Copied, back_up, restore
 from negotiator.store.engine import database_directory, database_file, database_place
-from negotiator.store.environment import PolicyFolder, RandomIds, SystemClock
+from negotiator.store.environment import FileSwitch, PolicyFolder, RandomIds, SystemClock
 from negotiator.store.keys import FileSigner, PepperVerifiers
 from negotiator.store.schema import migrate
 from negotiator.store.sql_store import SqlStore, open_store
@@ -16,6 +16,7 @@ from negotiator.store.status import StoreStatus, status_of
 __all__ = [
     "Copied",
     "FileSigner",
+    "FileSwitch",
     "PepperVerifiers",
     "PolicyFolder",
     "RandomIds",

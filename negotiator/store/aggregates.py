@@ -17,7 +17,7 @@ from negotiator.store import statements
 from negotiator.store.hot import Row, Sql
 from negotiator.store.rows import AGENT, CREDENTIAL, INTENT, KEY_USE, NEGOTIATION, PROPOSAL, RowShape
 
-__all__ = ["AgentRows", "IdempotencyRows", "IntentRows", "NegotiationRows", "ProposalRows"]
+__all__ = ["AgentRows", "IdempotencyRows", "IntentRows", "NegotiationRows", "ProposalRows", "StateRows"]
 
 T = TypeVar("T")
 
@@ -196,6 +196,30 @@ class IntentRows(_Rows):
     def open_count(self) -> int:
         """Return how many effects have no outcome yet."""
         return int(self._sql.rows(statements.COUNT_OPEN_INTENTS, of_project=self._project)[0][0])
+
+
+class StateRows(_Rows):
+    """What was in force when it was last recorded (`StateWrites`)."""
+
+    __slots__ = ()
+
+    def get(self, name: str) -> str | None:
+        """Return the value; None if it was never recorded."""
+        row = self._sql.row(statements.STATE, of_project=self._project, of_name=name)
+        return None if row is None else str(row[0])
+
+    def put(self, name: str, value: str, at: datetime) -> None:
+        """Record it."""
+        known = self._sql.changed(
+            statements.CHANGE_STATE,
+            of_project=self._project,
+            of_name=name,
+            new_value=value,
+            new_changed_at=format_time(at),
+        )
+        if not known:
+            row = {"project_id": self._project, "name": name, "value": value, "changed_at": format_time(at)}
+            self._sql.run(statements.ADD_STATE, **row)
 
 
 class IdempotencyRows(_Rows):

@@ -14,8 +14,9 @@ from typing import Final
 import uuid_utils
 
 from negotiator.errors import PolicyError, quoted
+from negotiator.ports import Clock
 
-__all__ = ["MAX_POLICY_FILES", "MAX_POLICY_FILE_BYTES", "PolicyFolder", "RandomIds", "SystemClock"]
+__all__ = ["MAX_POLICY_FILES", "MAX_POLICY_FILE_BYTES", "FileSwitch", "PolicyFolder", "RandomIds", "SystemClock"]
 
 SCHEMA_FILE: Final = "schema.cedarschema"
 MAX_POLICY_FILE_BYTES: Final = 4_194_304
@@ -44,6 +45,36 @@ class RandomIds:
     def secret(self) -> str:
         """Return 32 fresh random bytes as URL-safe text without padding."""
         return secrets.token_urlsafe(32)
+
+
+class FileSwitch:
+    """A switch that is on while a file exists (`Switch`). It is looked for at most once a second.
+
+    Where it cannot be told whether the file exists, it counts as there.
+    """
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        self._path = path
+        self._clock = clock
+        self._looked_at = float("-inf")
+        self._on = True
+
+    @property
+    def on(self) -> bool:
+        """Whether the file exists, as of less than a second ago."""
+        now = self._clock.monotonic()
+        if now - self._looked_at >= 1.0:
+            self._looked_at, self._on = now, self._is_there()
+        return self._on
+
+    def _is_there(self) -> bool:
+        try:
+            self._path.lstat()
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True
+        return True
 
 
 class PolicyFolder:

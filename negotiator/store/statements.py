@@ -20,6 +20,7 @@ from negotiator.store.tables import (
     ledger_entries,
     ledger_head,
     negotiations,
+    project_state,
     projects,
     proposals,
 )
@@ -32,9 +33,11 @@ __all__ = [
     "ADD_NEGOTIATION",
     "ADD_PROJECT",
     "ADD_PROPOSAL",
+    "ADD_STATE",
     "AGENTS",
     "AGENT_NAMED",
     "AGENT_WITH_CREDENTIAL",
+    "CHANGE_STATE",
     "CLAIM_CREDENTIAL",
     "CLAIM_NEGOTIATION",
     "CLOSE_INTENT",
@@ -66,6 +69,7 @@ __all__ = [
     "RENEW_INTENTS",
     "REVOKE_AGENT",
     "REVOKE_CREDENTIALS",
+    "STATE",
     "TAKE_KEY",
     "UNFINISHED_INTENTS",
 ]
@@ -128,6 +132,16 @@ ENTRY_LINES = (
 LAST_INDEX = select(func.max(ledger_entries.c.index)).where(_ours(ledger_entries))
 ENTRY_LEAF_HASH = select(ledger_entries.c.leaf_hash).where(
     _ours(ledger_entries), ledger_entries.c.index == bindparam("at_index")
+)
+
+# What was in force
+
+STATE = select(project_state.c.value).where(_ours(project_state), project_state.c.name == bindparam("of_name"))
+ADD_STATE = insert(project_state)
+CHANGE_STATE = (
+    update(project_state)
+    .where(_ours(project_state), project_state.c.name == bindparam("of_name"))
+    .values(value=bindparam("new_value"), changed_at=bindparam("new_changed_at"))
 )
 
 # Agents and credentials

@@ -38,6 +38,7 @@ __all__ = [
     "ledger_head",
     "metadata",
     "negotiations",
+    "project_state",
     "projects",
     "proposals",
 ]
@@ -67,6 +68,19 @@ projects = Table(
     PrimaryKeyConstraint("project_id", name="pk_projects"),
 )
 """Whose rows there are. Everything else belongs to one of these."""
+
+
+project_state = Table(
+    "project_state",
+    metadata,
+    Column("project_id", _ID, nullable=False),
+    Column("name", _WORD, nullable=False),
+    Column("value", Text, nullable=False),
+    Column("changed_at", _TIME, nullable=False),
+    PrimaryKeyConstraint("project_id", "name", name="pk_project_state"),
+    ForeignKeyConstraint(["project_id"], ["projects.project_id"], name="fk_project_state_projects"),
+)
+"""What was in force when it was last recorded, so that a change is noticed, also across restarts."""
 
 
 agents = Table(

@@ -27,7 +27,7 @@ from negotiator.model.entries import EntryDraft, EntryPosition
 from negotiator.model.times import format_time, parse_time
 from negotiator.ports import Clock, Tx
 from negotiator.store import statements, tables
-from negotiator.store.aggregates import AgentRows, IdempotencyRows, IntentRows, NegotiationRows, ProposalRows
+from negotiator.store.aggregates import AgentRows, IdempotencyRows, IntentRows, NegotiationRows, ProposalRows, StateRows
 from negotiator.store.database import Database
 from negotiator.store.hot import Hot, Sql
 from negotiator.store.rows import bounded
@@ -157,6 +157,11 @@ class UnitTx:
     def proposals(self) -> ProposalRows:
         """Memory proposals."""
         return ProposalRows(self._sql, self.project)
+
+    @property
+    def state(self) -> StateRows:
+        """What was in force when it was last recorded."""
+        return StateRows(self._sql, self.project)
 
 
 class Batch:

@@ -105,6 +105,8 @@ def answer_headers(verdict: Verdict) -> list[tuple[bytes, bytes]]:
     lines = [(b"uaix-decision", verdict.decision_id.encode("latin-1", "replace"))]
     if verdict.level is not None:
         lines.append((b"uaix-level", verdict.level.name.encode()))
+    if verdict.mode == "shadow":
+        lines.append((b"uaix-mode", b"shadow"))
     if verdict.replayed:
         lines.append((b"idempotent-replayed", b"true"))
     return lines

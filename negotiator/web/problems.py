@@ -142,6 +142,7 @@ _ROWS: tuple[tuple[str, int, str, str], ...] = (
     ("outcome_unknown", 409, "it may have happened", "do not repeat the request; let it be settled at settle_url"),
     ("site_error", 500, "the site failed while it answered", _ASK),
     ("internal_error", 500, "something is wrong on our side", _ASK),
+    ("governance_stopped", 503, "the operator has stopped agents here", "wait until the operator lets agents in again"),
     ("ledger_unavailable", 503, "the decision could not be recorded", _LATER),
     ("store_unavailable", 503, "the store cannot be read", _LATER),
 )

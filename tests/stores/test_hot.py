@@ -23,12 +23,18 @@ ENTRY = {
     "action": None, "line": b"{}", "leaf_hash": HASH,
 }  # fmt: skip
 INTERRUPTED = {"of_decision": "d1", "of_owner": intent().owner, "new_ended_at": AT, "new_end": "interrupted"}
+CHANGED = {"of_name": "mode", "new_value": "shadow", "new_changed_at": AT}
 MOVED = {"old_size": 0, "new_epoch": 1, "new_size": 1, "new_prev": HASH, "new_time": AT}
 
 SCRIPT = [
     ("ADD_PROJECT", {"project_id": "site", "created_at": AT}),
     ("PROJECT", SITE),
     ("PROJECTS", {}),
+    ("STATE", SITE | {"of_name": "mode"}),
+    ("CHANGE_STATE", SITE | CHANGED),
+    ("ADD_STATE", {"project_id": "site", "name": "mode", "value": "enforce", "changed_at": AT}),
+    ("CHANGE_STATE", SITE | CHANGED),
+    ("STATE", SITE | {"of_name": "mode"}),
     ("ADD_HEAD", {"project_id": "site", "epoch": 1, "size": 0, "prev": HASH, "time": AT}),
     ("HEAD", SITE),
     ("LOCK_HEAD", SITE),

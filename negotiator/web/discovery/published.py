@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from negotiator.messages import Catalog
 from negotiator.model.levels import Level
-from negotiator.model.routes import RouteRule
+from negotiator.model.routes import Mode, RouteRule
 
 __all__ = ["Published"]
 
@@ -50,7 +50,7 @@ class Published(Protocol):
         ...
 
     @property
-    def mode(self) -> Literal["enforce"]:
+    def mode(self) -> Mode:
         """Whether decisions bind."""
         ...
 
