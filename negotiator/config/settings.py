@@ -142,6 +142,7 @@ class Settings(_Strict):
         max_message_bytes: larger messages are 413.
         declarations_per_minute: budget of one source for declarations and validations.
         declarations_per_second: budget of all sources together.
+        root_aliases: whether `/healthz` and its like are answered at the site's root, too.
     """
 
     project: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")] = "default"
@@ -155,6 +156,7 @@ class Settings(_Strict):
     max_message_bytes: int = Field(default=65_536, ge=1024, le=262_144)
     declarations_per_minute: int = Field(default=60, ge=1)
     declarations_per_second: int = Field(default=20, ge=1)
+    root_aliases: bool = False
     routes: tuple[RouteSettings, ...] = ()
     unmatched: UnmatchedSettings = UnmatchedSettings()
 
