@@ -15,7 +15,7 @@ from negotiator.web.api.ports import Site
 from negotiator.web.api.requests import asked_language, chosen_language, chosen_media, links_of
 from negotiator.web.api.resources import Handler
 from negotiator.web.discovery.documents import DOCUMENTS, alone
-from negotiator.web.discovery.pages import FORMS, PAGE_HEADERS, Pages, stylesheet
+from negotiator.web.discovery.pages import FORMS, PAGE_HEADERS, Pages, Reading, stylesheet
 from negotiator.web.discovery.representations import Representation, json_bytes, matches_etag, represented
 from negotiator.web.headers import list_header
 from negotiator.web.languages import LANGUAGES
@@ -64,17 +64,15 @@ class DocumentRoutes:
 
     def _for_people(self, request: Request, name: str, media_type: str) -> Representation:
         site, asked = self._site, asked_language(request)
-        language, links = asked or chosen_language(request), links_of(request, site, asked)
-        page = self._pages.render(
-            name,
-            DOCUMENTS[name](site, links, request.path_params),
-            form=FORMS[media_type],
-            language=language,
-            support_boundary=site.support_boundary,
-            links=links,
+        reading = Reading(
+            media_type=media_type,
+            language=asked or chosen_language(request),
+            links=links_of(request, site, asked),
             parameters=request.path_params,
         )
-        return represented(page, media_type, language)
+        value = DOCUMENTS[name](site, reading.links, request.path_params)
+        page = self._pages.render(name, value, reading=reading, support_boundary=site.support_boundary)
+        return represented(page, media_type, reading.language)
 
 
 def _conditional(request: Request, representation: Representation) -> Response:

@@ -10,6 +10,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -21,9 +23,9 @@ from negotiator.web.discovery.endpoints import endpoint_named
 from negotiator.web.discovery.links import Links
 from negotiator.web.discovery.prose import markdown_of, text_of
 from negotiator.web.discovery.representations import json_value
-from negotiator.web.languages import LANGUAGES, Messages, load_messages
+from negotiator.web.languages import LANGUAGES, load_messages
 
-__all__ = ["FORMS", "NAVIGATION", "PAGE_HEADERS", "Pages", "stylesheet"]
+__all__ = ["FORMS", "NAVIGATION", "PAGE_HEADERS", "Pages", "Reading", "stylesheet"]
 
 PAGE_HEADERS = {
     "Content-Security-Policy": (
@@ -33,9 +35,9 @@ PAGE_HEADERS = {
 }
 """On every HTML page."""
 
-Form: TypeAlias = tuple[str, Callable[[str], bytes]]
+_Form: TypeAlias = tuple[str, Callable[[str], bytes]]
 
-FORMS: Mapping[str, Form] = MappingProxyType(
+FORMS: Mapping[str, _Form] = MappingProxyType(
     {
         "text/html": ("layout.html", str.encode),
         "text/markdown": ("content.html", markdown_of),
@@ -60,45 +62,52 @@ NAVIGATION: Mapping[str, str] = MappingProxyType(
 _SECTIONS = {"profile": "profiles", "example": "examples", "schema": "schemas", "site": "start"}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How a document is read.
+
+    Attributes:
+        media_type: one of `FORMS`.
+        language: one of `LANGUAGES`.
+        links: of the site.
+        parameters: of the document's path, by name.
+    """
+
+    media_type: str
+    language: str
+    links: Links
+    parameters: Mapping[str, str]
+
+
 class Pages:
     """The templates in every language, loaded once."""
 
     def __init__(self) -> None:
-        self._templates = {language: _environment(load_messages(language)) for language in LANGUAGES}
+        self._templates = {language: _environment(language) for language in LANGUAGES}
 
-    def render(
-        self, name: str, value: Mapping[str, Any], *, form: Form, language: str, support_boundary: str, **where: Any
-    ) -> bytes:
+    def render(self, name: str, value: Mapping[str, Any], *, reading: Reading, support_boundary: str) -> bytes:
         """Return the document `name` for people.
 
         Args:
             name: the document's row in the route table; its template has the same name.
             value: the document, as its JSON twin has it.
-            form: one of `FORMS`.
-            language: one of `LANGUAGES`.
+            reading: how it is read.
             support_boundary: stands at the foot of every page.
-            where: the `links` of the site, and the path's `parameters` by name.
         """
-        layout, written = form
-        links: Links = where["links"]
-        page = (
-            self._templates[language]
-            .get_template(f"{name}.html")
-            .render(
-                layout=layout,
-                document=json_value(value),
-                link=links.to,
-                path=links.of,
-                name=name,
-                summary=endpoint_named(name).summary,
-                section=_SECTIONS.get(name, name),
-                navigation=[(target, label, links.to(target)) for target, label in NAVIGATION.items()],
-                support_boundary=support_boundary,
-                language=language,
-                languages=[
-                    (tag, own, links.spoken(tag).to(name, **where["parameters"])) for tag, own in LANGUAGES.items()
-                ],
-            )
+        layout, written = FORMS[reading.media_type]
+        links = reading.links
+        template = self._templates[reading.language].get_template(f"{name}.html")
+        page = template.render(
+            layout=layout,
+            document=json_value(value),
+            link=links.to,
+            name=name,
+            summary=endpoint_named(name).summary,
+            section=_SECTIONS.get(name, name),
+            navigation=[(target, label, links.to(target)) for target, label in NAVIGATION.items()],
+            support_boundary=support_boundary,
+            language=reading.language,
+            languages=[(tag, own, links.spoken(tag).to(name, **reading.parameters)) for tag, own in LANGUAGES.items()],
         )
         return written(page)
 
@@ -108,7 +117,10 @@ def stylesheet() -> bytes:
     return files("negotiator.web.discovery").joinpath("static", "pages.css").read_bytes()
 
 
-def _environment(messages: Messages) -> Environment:
+@cache
+def _environment(language: str) -> Environment:
+    messages = load_messages(language)
+
     def translated(message: str) -> str:
         return messages.get(message, message)
 

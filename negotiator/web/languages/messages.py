@@ -34,6 +34,5 @@ def load_messages(language: str) -> Messages:
     LANGUAGES[language]
     data = files(__package__).joinpath("catalogs", f"{language}.po").read_bytes()
     catalog = read_po(BytesIO(data), locale=language, abort_invalid=True)
-    return MappingProxyType(
-        {message.id: message.string for message in catalog if message.id and message.string and not message.fuzzy}
-    )
+    usable = (message for message in catalog if message.id and message.string and not message.fuzzy)
+    return MappingProxyType({str(message.id): str(message.string) for message in usable})

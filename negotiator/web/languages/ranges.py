@@ -19,9 +19,8 @@ from collections.abc import Collection, Iterator, Sequence
 __all__ = ["negotiate_language"]
 
 _MAX_RANGES = 64
-_RANGE = re.compile(
-    r"\s*([A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*|\*)\s*(?:;\s*q\s*=\s*(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)\s*)?", re.I
-)
+_WEIGHT = r"0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?"
+_RANGE = re.compile(rf"\s*([a-z]{{1,8}}(?:-[a-z0-9]{{1,8}})*|\*)\s*(?:;\s*q\s*=\s*({_WEIGHT})\s*)?", re.IGNORECASE)
 
 
 def negotiate_language(accept_language: str, offers: Sequence[str]) -> str:
