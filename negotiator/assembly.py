@@ -148,6 +148,11 @@ class Negotiator:
         return self.settings.max_message_bytes
 
     @property
+    def root_aliases(self) -> bool:
+        """Whether routes such as `/healthz` are answered at the site's root, too."""
+        return self.settings.root_aliases
+
+    @property
     def own_paths(self) -> Collection[str]:
         """Exact paths outside the prefix that are ours."""
         return own_paths(self)

@@ -36,6 +36,8 @@ __all__ = ["command"]
 def command(*, config: Path | None, host: str, port: int, app: str) -> None:
     """Serve a website behind the negotiator."""
     settings = settings_of(config, demo=not app)
+    if not app and "root_aliases" not in settings.model_fields_set:
+        settings = settings.model_copy(update={"root_aliases": True})
     _check_reach(settings, host)
     negotiator = Negotiator(settings)
     site = NegotiatorMiddleware(application(app), negotiator=negotiator)

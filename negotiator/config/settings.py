@@ -162,6 +162,7 @@ class Settings(_Strict):
         effect_lease_seconds: how long an effect stands without a sign of life of its process before it is ended.
         declarations_per_minute: budget of one source for declarations and validations.
         declarations_per_second: budget of all sources together.
+        root_aliases: whether `/healthz` and its like are answered at the site's root, too.
     """
 
     project: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")] = "default"
@@ -178,6 +179,7 @@ class Settings(_Strict):
     effect_lease_seconds: int = Field(default=30, ge=3, le=600)
     declarations_per_minute: int = Field(default=60, ge=1)
     declarations_per_second: int = Field(default=20, ge=1)
+    root_aliases: bool = False
     routes: tuple[RouteSettings, ...] = ()
     unmatched: UnmatchedSettings = UnmatchedSettings()
 

@@ -87,9 +87,7 @@ class Enforcement:
             UnavailableError: it could not be recorded, or facts kept changing; the site must not be called.
         """
         if self._governance.stops(request):
-            verdict = await self._denied(
-                request, None, code="governance_stopped", detail="agents are stopped here for now"
-            )
+            verdict = await self._denied(request, None, code="governance_stopped", detail="agents are stopped here")
         else:
             verdict = await until_claimed(lambda failed: self._decide_once(request, failed))
         return replace(verdict, mode=request.rule.mode)

@@ -48,9 +48,7 @@ class Governance:
         if "shadow" in self._modes:
             found.append(("mode_shadow", f"denials do not bind: {self._modes}"))
         if self.stopped:
-            found.append(
-                ("governance_stopped", "the kill switch is on: no agent is let through; remove its file to let them in")
-            )
+            found.append(("governance_stopped", "the kill switch is on; remove its file to let agents in"))
         return found
 
     @property

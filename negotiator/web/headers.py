@@ -32,6 +32,7 @@ __all__ = [
     "has_header",
     "header_lines",
     "is_stripped",
+    "list_header",
     "single_header",
     "site_scope",
 ]
@@ -76,7 +77,12 @@ def single_header(scope: Scope, name: bytes) -> str | None:
 
 def accept_header(scope: Scope) -> str:
     """Return `Accept`, its lines joined."""
-    return ",".join(line.decode("latin-1") for line in header_lines(scope, b"accept"))
+    return list_header(scope, b"accept")
+
+
+def list_header(scope: Scope, name: bytes) -> str:
+    """Return the value of a header that holds a list, its lines joined by commas; empty if absent."""
+    return ",".join(line.decode("latin-1") for line in header_lines(scope, name))
 
 
 def is_stripped(name: bytes) -> bool:

@@ -2,6 +2,7 @@
 
 What happens to a request:
 
+    `/llms.txt`             as below; where the site answers 404, our API answers instead (`missing`)
     our own paths           the host is checked, then our API answers
     no rule, safe           to the site, untouched but for our credentials, which are removed
     no rule, unsafe         by `unmatched.unsafe`: agents, or all but people, are refused; or it is decided
@@ -46,6 +47,7 @@ from negotiator.web.governed import Governed
 from negotiator.web.headers import header_lines, site_scope
 from negotiator.web.lifespan import Lifespan
 from negotiator.web.live import LiveExchanges
+from negotiator.web.missing import instead_of_missing, may_be_missing
 from negotiator.web.problems import ProblemPages, send_early
 from negotiator.web.routing import (
     PASS,
@@ -93,6 +95,8 @@ class NegotiatorMiddleware:
         """Answer one ASGI scope."""
         kind = scope["type"]
         if kind == "http":
+            if may_be_missing(scope):
+                send = instead_of_missing(self._own, scope, receive, send)
             found = self._routes.find(scope)
             if found is PASS:
                 await self._app(site_scope(scope), receive, send)

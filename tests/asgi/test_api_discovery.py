@@ -16,6 +16,7 @@ _DOCUMENTS = [
     (e.full_path(PREFIX).format(**_SAMPLE), media) for e in ENDPOINTS if e.kind == "document" for media in e.media
 ]
 _PAGES = [path for path, media in _DOCUMENTS if media == "text/html"]
+_BEGINNINGS = {"text/html": "<!doctype html>", "text/markdown": "# "}
 _VOID = {"meta", "link", "br", "hr", "img", "input"}
 
 
@@ -69,7 +70,8 @@ async def test_every_document_has_every_representation_of_its_row(path, media):
     assert answer.headers["content-type"].partition(";")[0] == media
     assert answer.headers["vary"] == "Accept, Accept-Language"
     assert "public" in answer.headers["cache-control"]
-    assert answer.json() if media.endswith("json") else answer.text.startswith("<!doctype html>")
+    assert answer.headers["content-language"] == "en"
+    assert answer.json() if media.endswith("json") else answer.text.startswith(_BEGINNINGS.get(media, ""))
 
 
 @pytest.mark.parametrize(("path", "media"), _DOCUMENTS)

@@ -62,6 +62,13 @@ def test_every_public_route_answers_in_each_of_its_forms(site, endpoint):
         assert answer.headers["content-type"].split(";")[0] == media
 
 
+def test_health_is_answered_at_the_root_too_and_the_demo_site_keeps_its_llms_txt(site):
+    _, client = site
+    assert client.get("/healthz").json() == client.get(f"{PREFIX}/healthz").json()
+    assert client.get("/readyz").status_code == 200
+    assert client.get("/llms.txt").text.startswith("# The Demo Gazette")
+
+
 def test_a_negotiation_is_made_read_renewed_and_ended(site):
     _, client = site
     first = _declare(client, Level.L1)

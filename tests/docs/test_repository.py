@@ -87,4 +87,5 @@ def test_the_wheel_ships_policies_profiles_and_schemas(tmp_path: Path):
     files = [path for path in tracked_files() if path.relative_to(ROOT).parts[0] in folders]
     assert files
     assert {f"negotiator/_data/{path.relative_to(ROOT).as_posix()}" for path in files} <= names
+    assert {f"negotiator/web/languages/catalogs/{language}.po" for language in ("es", "zh")} <= names
     assert not {name for name in names if name.startswith(("tests/", "bench/", "docs/"))}

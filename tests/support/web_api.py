@@ -171,6 +171,7 @@ class ScriptedSite:
     negotiations: ScriptedNegotiations = field(default_factory=ScriptedNegotiations)
     proposals: ScriptedProposals = field(default_factory=ScriptedProposals)
     max_message_bytes: int = 1000
+    root_aliases: bool = False
     policy_count: int = 3
     wrong: Sequence[Condition] = ()
     access: Mapping[Level, Mapping[str, Any]] = field(default_factory=lambda: {lv: _answers(lv) for lv in Level})

@@ -23,7 +23,7 @@ from negotiator.web.api.refusals import Refusals
 from negotiator.web.api.resources import BodilessHead, Handler, Resource
 from negotiator.web.api.status import StatusRoutes
 from negotiator.web.api.validation import ValidationRoutes
-from negotiator.web.discovery.endpoints import ENDPOINTS, WELL_KNOWN_PATHS
+from negotiator.web.discovery.endpoints import ENDPOINTS, WELL_KNOWN_PATHS, Endpoint
 
 __all__ = ["create_api", "own_paths"]
 
@@ -46,9 +46,14 @@ def create_api(site: Site) -> ASGIApp:
     return BodilessHead(app)
 
 
-def own_paths(_site: object = None) -> frozenset[str]:
+def own_paths(site: Site) -> frozenset[str]:
     """Return the exact paths outside the prefix that are ours."""
-    return WELL_KNOWN_PATHS
+    return WELL_KNOWN_PATHS | {endpoint.path for endpoint in _aliased(site)}
+
+
+def _aliased(site: Site) -> list[Endpoint]:
+    """Return the rows that are answered at the site's root, too."""
+    return [endpoint for endpoint in ENDPOINTS if endpoint.root_alias and site.root_aliases]
 
 
 def _routes(site: Site, refusals: Refusals) -> list[Route]:
@@ -56,6 +61,8 @@ def _routes(site: Site, refusals: Refusals) -> list[Route]:
     resources: dict[str, dict[str, Handler]] = {}
     for endpoint in ENDPOINTS:
         resources.setdefault(endpoint.full_path(site.prefix), {})[endpoint.method] = handlers[endpoint.name]
+    for endpoint in _aliased(site):
+        resources.setdefault(endpoint.path, {})[endpoint.method] = handlers[endpoint.name]
     return [Route(path, Resource(methods)) for path, methods in resources.items()]
 
 
@@ -64,6 +71,7 @@ def _handlers(site: Site, refusals: Refusals) -> Mapping[str, Handler]:
     negotiations = NegotiationRoutes(site, refusals)
     return {
         **{e.name: documents.handler(e.name) for e in ENDPOINTS if e.kind == "document"},
+        "llms": documents.llms,
         "stylesheet": documents.stylesheet,
         "healthz": status.healthz,
         "readyz": status.readyz,

@@ -99,6 +99,11 @@ class Site(Published, Protocol):
         ...
 
     @property
+    def root_aliases(self) -> bool:
+        """Whether routes such as `/healthz` are answered at the site's root, too."""
+        ...
+
+    @property
     def policy_count(self) -> int:
         """How many policies the active bundle has; with none, everything is denied."""
         ...

@@ -16,13 +16,24 @@ from starlette.requests import Request
 from negotiator.errors import RequestError, quoted
 from negotiator.model.governed import Presented
 from negotiator.web.api.ports import Site
-from negotiator.web.discovery.endpoints import endpoint_named
+from negotiator.web.discovery.endpoints import LANGUAGE, endpoint_named
 from negotiator.web.discovery.links import Links
-from negotiator.web.headers import accept_header
+from negotiator.web.headers import accept_header, list_header
+from negotiator.web.languages import LANGUAGES, negotiate_language
 from negotiator.web.media import negotiate_media
 from negotiator.web.presented import parse_presented
 
-__all__ = ["checked_id", "chosen_media", "flag", "links_of", "message_body", "presented_by", "source_of"]
+__all__ = [
+    "asked_language",
+    "checked_id",
+    "chosen_language",
+    "chosen_media",
+    "flag",
+    "links_of",
+    "message_body",
+    "presented_by",
+    "source_of",
+]
 
 _JSON_TYPE = re.compile(r"application/(?:json|[a-z0-9!#$&^_.-]+\+json)")
 _FLAGS = {"0": False, "false": False, "1": True, "true": True}
@@ -51,10 +62,34 @@ def chosen_media(request: Request, name: str) -> str:
     return chosen
 
 
-def links_of(request: Request, site: Site) -> Links:
-    """Return the addresses of the site, below the mount point that the server was configured with."""
+def asked_language(request: Request) -> str:
+    """Return the language that the address asks for; empty where it asks for none.
+
+    Raises:
+        RequestError: `query_malformed`.
+    """
+    given = request.query_params.getlist(LANGUAGE.name)
+    if len(given) > 1 or not {*given} <= {*LANGUAGES}:
+        message = f"the query parameter {LANGUAGE.name} is {quoted(','.join(given))}; there is {', '.join(LANGUAGES)}"
+        raise RequestError(message, code="query_malformed")
+    return given[0] if given else ""
+
+
+def chosen_language(request: Request) -> str:
+    """Return the language of sentences for people: the one that `Accept-Language` likes best, else English."""
+    return negotiate_language(list_header(request.scope, b"accept-language"), tuple(LANGUAGES))
+
+
+def links_of(request: Request, site: Site, language: str = "") -> Links:
+    """Return the addresses of the site, below the mount point that the server was configured with.
+
+    Args:
+        request: whose mount point it is.
+        site: whose addresses they are.
+        language: that the texts behind the links shall be in; empty leaves it to `Accept-Language`.
+    """
     mount: str = request.scope.get("root_path", "")
-    return Links(public_url=site.public_url or "", prefix=site.prefix, mount=mount)
+    return Links(public_url=site.public_url or "", prefix=site.prefix, mount=mount, language=language)
 
 
 async def message_body(request: Request, *, max_bytes: int) -> bytes:

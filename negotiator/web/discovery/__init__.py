@@ -6,7 +6,8 @@
     documents        the documents as JSON values
     openapi          the OpenAPI document, with its `components`
     representations  values to bytes, entity tags
-    pages            HTML from the same values; `templates/` and `static/`
+    pages            HTML from the same values, in several languages; `templates/` and `static/`
+    prose            Markdown and plain text from the HTML
 
 It knows no service and no credential: everything in here is public.
 """

@@ -221,6 +221,7 @@ DOCUMENTS: Mapping[str, Builder] = MappingProxyType(
         "example": example,
         "openapi": openapi,
         "keys": keys,
+        "llms": start,
     }
 )
 """Every document by the name of its row in the route table."""

@@ -13,11 +13,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from negotiator.model.levels import Level
+from negotiator.web.languages import LANGUAGES
 
 __all__ = [
     "ENDPOINTS",
     "JSON",
     "KEYLESS_JSON",
+    "LANGUAGE",
+    "LLMS_PATH",
     "WELL_KNOWN_ACCESS",
     "WELL_KNOWN_PATHS",
     "WELL_KNOWN_SITE",
@@ -31,11 +34,15 @@ KEYLESS_JSON = "application/vnd.uaix.keyless+json"
 
 WELL_KNOWN_SITE = "/.well-known/uaix.json"
 WELL_KNOWN_ACCESS = "/.well-known/uaix-agent-access.json"
+LLMS_PATH = "/llms.txt"
+"""Ours only where the site answers 404."""
 WELL_KNOWN_PATHS = frozenset({WELL_KNOWN_SITE, WELL_KNOWN_ACCESS})
 """The paths outside the prefix that are ours (RFC 8615)."""
 
+_PROSE = ("text/html", "text/markdown", "text/plain")
+
 Auth = Literal["none", "optional", "required"]
-Kind = Literal["document", "stylesheet", "status", "command"]
+Kind = Literal["document", "text", "stylesheet", "status", "command"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +63,9 @@ class Endpoint:
         method: upper-case; GET also answers HEAD, and OPTIONS is answered for every path.
         path: Starlette path syntax; below the prefix unless `rooted`.
         rooted: `path` stands at the site's root.
-        kind: `document` is public, cacheable discovery in several representations; `command` is never cached.
+        root_alias: answered at the site's root, too, where `root_aliases` is on.
+        kind: `document` is public, cacheable discovery in several representations, `text` in one; `command` is never
+            cached.
         summary: one sentence without its full stop.
         level: the lowest client level that has a use for it.
         auth: whether a credential or negotiation is read at all, and whether one is needed.
@@ -77,13 +86,14 @@ class Endpoint:
     level: Level
     kind: Kind = "document"
     rooted: bool = False
+    root_alias: bool = False
     auth: Auth = "none"
     request: str = ""
     response: str = ""
-    media: tuple[str, ...] = (JSON, "text/html")
+    media: tuple[str, ...] = (JSON, *_PROSE)
     accepts: tuple[str, ...] = ()
     statuses: tuple[int, ...] = (200,)
-    problems: tuple[int, ...] = (406,)
+    problems: tuple[int, ...] = (400, 406)
     headers: tuple[str, ...] = ()
     query: tuple[Parameter, ...] = ()
 
@@ -91,6 +101,13 @@ class Endpoint:
         """Return the path template from the site's root, e.g. `/uaix/v1/negotiations/{id}`."""
         return self.path if self.rooted else prefix + self.path
 
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """All query parameters; every text for people takes `lang`."""
+        return (*self.query, LANGUAGE) if self.kind in {"document", "text"} else self.query
+
+
+LANGUAGE = Parameter("lang", "the language of sentences for people, instead of Accept-Language", tuple(LANGUAGES))
 
 _STRICT = Parameter("strict", "demand all eighteen body fields", ("0", "1"))
 _PROFILE = Parameter("profile", "check against this profile id instead of the message's own")
@@ -141,7 +158,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         path="/profiles/{id}",
         summary="One profile by its id",
         level=Level.L0,
-        problems=(404, 406),
+        problems=(400, 404, 406),
     ),
     Endpoint(
         name="schemas",
@@ -156,8 +173,8 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         path="/schemas/{name}",
         summary="One JSON Schema (2020-12) by its name",
         level=Level.L1,
-        media=(JSON, "application/schema+json", "text/html"),
-        problems=(404, 406),
+        media=(JSON, "application/schema+json", *_PROSE),
+        problems=(400, 404, 406),
     ),
     Endpoint(
         name="fields",
@@ -179,8 +196,8 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         path="/examples/{profile}",
         summary="A valid message of one profile, keyed or keyless",
         level=Level.L0,
-        media=(JSON, KEYLESS_JSON, "text/html"),
-        problems=(404, 406),
+        media=(JSON, KEYLESS_JSON, *_PROSE),
+        problems=(400, 404, 406),
     ),
     Endpoint(
         name="openapi",
@@ -188,7 +205,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         path="/openapi.json",
         summary="OpenAPI 3.1 description of these routes",
         level=Level.L1,
-        media=(JSON, "application/vnd.oai.openapi+json", "text/html"),
+        media=(JSON, "application/vnd.oai.openapi+json", *_PROSE),
     ),
     Endpoint(
         name="keys",
@@ -196,7 +213,18 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         path="/keys",
         summary="The public keys that verify negotiation tokens (RFC 7517)",
         level=Level.L1,
-        media=(JSON, "application/jwk-set+json", "text/html"),
+        media=(JSON, "application/jwk-set+json", *_PROSE),
+    ),
+    Endpoint(
+        name="llms",
+        method="GET",
+        path=LLMS_PATH,
+        rooted=True,
+        kind="text",
+        summary="Where to begin, for language models (llmstxt.org); the site's own text where it has one",
+        level=Level.L0,
+        media=("text/plain",),
+        problems=(400,),
     ),
     Endpoint(
         name="stylesheet",
@@ -212,6 +240,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         name="healthz",
         method="GET",
         path="/healthz",
+        root_alias=True,
         kind="status",
         summary="Whether the process answers",
         level=Level.L0,
@@ -223,6 +252,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         name="readyz",
         method="GET",
         path="/readyz",
+        root_alias=True,
         kind="status",
         summary="Whether the site can be governed now; details on loopback only",
         level=Level.L0,

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from negotiator.web.discovery.endpoints import endpoint_named
@@ -23,18 +23,26 @@ class Links:
         public_url: the site's origin, or empty.
         prefix: where our routes live.
         mount: the server's `root_path`, or empty.
+        language: of the texts that links lead to; empty leaves it to `Accept-Language`.
     """
 
     public_url: str
     prefix: str
     mount: str = ""
+    language: str = ""
 
     def to(self, name: str, /, **parameters: str) -> str:
         """Return the address of the route `name` with its path parameters filled in, percent-encoded."""
-        path = endpoint_named(name).full_path(self.prefix)
+        endpoint = endpoint_named(name)
+        path = endpoint.full_path(self.prefix)
         for parameter, value in parameters.items():
             path = path.replace(f"{{{parameter}}}", quote(value, safe=":"))
-        return self.of(path)
+        spoken = self.language and endpoint.kind == "document"
+        return self.of(path) + (f"?lang={self.language}" if spoken else "")
+
+    def spoken(self, language: str) -> Links:
+        """Return links that lead to texts in `language`."""
+        return replace(self, language=language)
 
     def of(self, path: str) -> str:
         """Return the address of `path`, given from the site's root; templates such as `{id}` stay as they are."""

@@ -28,8 +28,14 @@ _TOKEN_ALONE: list[dict[str, list[str]]] = [
     {"apiToken": [], "negotiation": []},
 ]
 _SECURITY = {"none": [], "optional": [{}, *_TOKEN_ALONE], "required": _TOKEN_ALONE}
-_TAGS = {"document": "discovery", "stylesheet": "discovery", "status": "status", "command": "negotiation"}
-_HEADERS = {"document": ("ETag",), "stylesheet": ("ETag",), "status": (), "command": ()}
+_TAGS = {
+    "document": "discovery",
+    "text": "discovery",
+    "stylesheet": "discovery",
+    "status": "status",
+    "command": "negotiation",
+}
+_HEADERS = {"document": ("ETag",), "text": ("ETag",), "stylesheet": ("ETag",), "status": (), "command": ()}
 
 
 def describe(
@@ -99,13 +105,13 @@ def _query_parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
             "description": parameter.summary,
             "schema": {"type": "string", "enum": list(parameter.values)} if parameter.values else {"type": "string"},
         }
-        for parameter in endpoint.query
+        for parameter in endpoint.parameters
     ]
 
 
 def _responses(endpoint: Endpoint) -> dict[str, Any]:
     responses = {str(status): _success(endpoint, status) for status in endpoint.statuses}
-    if endpoint.kind in {"document", "stylesheet"}:
+    if endpoint.kind in {"document", "text", "stylesheet"}:
         responses["304"] = {"description": "not changed since the entity tag in If-None-Match"}
     for status in sorted({*endpoint.problems, *_ALWAYS_POSSIBLE}):
         responses.setdefault(str(status), PROBLEM)

@@ -1,8 +1,9 @@
 """From a document's value to bytes, and from bytes to a conditional answer.
 
-- One value, several representations: JSON is the value itself, HTML is rendered from it and from nothing else, so a
-  page can never say what its JSON twin does not.
-- An entity tag is strong and belongs to one representation: the first 32 hex digits of the SHA-256 of its bytes.
+- One value, several representations: JSON is the value itself, HTML is rendered from it and from nothing else, and
+  Markdown and plain text from the HTML, so none can say what its JSON twin does not.
+- An entity tag is strong and belongs to one representation: the first 32 hex digits of the SHA-256 of its type,
+  language and bytes.
 
 Negotiation of the media type happens before; `web/media.py` does it.
 """
@@ -22,15 +23,17 @@ __all__ = ["Representation", "from_json", "json_bytes", "json_value", "matches_e
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Representation:
-    """The bytes of a document in one media type."""
+    """The bytes of a document in one media type and language; `language` is empty where nobody speaks."""
 
     media_type: str
     body: bytes
+    language: str = ""
 
     @property
     def etag(self) -> str:
-        """The strong entity tag of these bytes, with its quotes (RFC 9110 section 8.8.3)."""
-        return f'"{sha256_hex(self.body)[:32]}"'
+        """The strong entity tag of this representation, with its quotes (RFC 9110 section 8.8.3)."""
+        named = f"{self.media_type}\n{self.language}\n".encode()
+        return f'"{sha256_hex(named + self.body)[:32]}"'
 
 
 def json_bytes(value: Any) -> bytes:  # noqa: ANN401 - any JSON value
@@ -57,10 +60,10 @@ def _as_plain(value: object) -> object:
     raise TypeError(message)
 
 
-def represented(body: bytes, media_type: str) -> Representation:
+def represented(body: bytes, media_type: str, language: str = "") -> Representation:
     """Return `body` as a representation; text types say that they are UTF-8."""
     charset = "; charset=utf-8" if media_type.startswith("text/") else ""
-    return Representation(media_type=media_type + charset, body=body)
+    return Representation(media_type=media_type + charset, body=body, language=language)
 
 
 def matches_etag(if_none_match: str, etag: str) -> bool:

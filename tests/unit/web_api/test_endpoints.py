@@ -1,7 +1,7 @@
 """The route table is one consistent whole."""
 
 from negotiator.web.discovery.documents import DOCUMENTS
-from negotiator.web.discovery.endpoints import ENDPOINTS, WELL_KNOWN_PATHS
+from negotiator.web.discovery.endpoints import ENDPOINTS, LLMS_PATH, WELL_KNOWN_PATHS
 from negotiator.web.problems import PROBLEMS
 
 
@@ -10,7 +10,7 @@ def test_names_and_routes_are_unique():
 
 
 def test_every_document_has_a_builder_and_every_builder_a_row():
-    assert {e.name for e in ENDPOINTS if e.kind == "document"} == set(DOCUMENTS)
+    assert {e.name for e in ENDPOINTS if e.kind in {"document", "text"}} == set(DOCUMENTS)
 
 
 def test_every_document_has_a_page_and_json_as_its_default():
@@ -23,8 +23,8 @@ def test_only_commands_read_bodies_and_credentials():
     assert all(bool(e.accepts) == bool(e.request) == (e.method == "POST") for e in ENDPOINTS)
 
 
-def test_rooted_rows_are_the_well_known_paths():
-    assert {e.path for e in ENDPOINTS if e.rooted} == WELL_KNOWN_PATHS
+def test_rooted_rows_are_the_well_known_paths_and_llms_txt():
+    assert {e.path for e in ENDPOINTS if e.rooted} == WELL_KNOWN_PATHS | {LLMS_PATH}
 
 
 def test_every_problem_status_is_one_that_a_code_has():

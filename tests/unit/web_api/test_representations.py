@@ -34,6 +34,8 @@ def test_what_is_no_json_value_is_a_fault():
         json_bytes({"a": object()})
 
 
-def test_entity_tags_follow_the_bytes():
+def test_entity_tags_follow_bytes_media_type_and_language():
     assert represented(b"a", "text/css").etag != represented(b"b", "text/css").etag
-    assert represented(b"a", "text/css").etag == represented(b"a", "text/html").etag
+    assert represented(b"a", "text/css").etag != represented(b"a", "text/html").etag
+    assert represented(b"a", "text/html", "en").etag != represented(b"a", "text/html", "es").etag
+    assert represented(b"a", "text/html", "en").etag == represented(b"a", "text/html", "en").etag
