@@ -18,7 +18,7 @@ from typing import Any, Literal
 from starlette.types import ASGIApp
 
 from negotiator.config import Settings
-from negotiator.errors import ConfigError, UnavailableError, quoted
+from negotiator.errors import ConfigError, quoted
 from negotiator.messages import Catalog
 from negotiator.model.levels import Level
 from negotiator.model.routes import RouteRule, UnmatchedRules
@@ -35,6 +35,7 @@ from negotiator.services.leases import Leases
 from negotiator.services.negotiations import Negotiations, NegotiationTerms
 from negotiator.services.policies import Policies
 from negotiator.services.proposals import Proposals
+from negotiator.services.readiness import Readiness
 from negotiator.services.standing import Standings
 from negotiator.shipped import load_catalog, shipped_folder
 from negotiator.store import (
@@ -168,11 +169,7 @@ class Negotiator:
 
     async def conditions(self) -> Sequence[Condition]:
         """Return what is wrong now with what the answers stand on."""
-        try:
-            await self.store.read(lambda reader: reader.ledger.size())
-        except UnavailableError as error:
-            return [Condition(code=error.code, state="down", detail=error.message)]
-        return []
+        return await self.readiness.conditions()
 
     @cached_property
     def catalog(self) -> Catalog:
@@ -303,6 +300,11 @@ class Negotiator:
     def standings(self) -> Standings:
         """Whether what open sockets and streams stand on still holds."""
         return Standings(store=self.store, clock=self.clock)
+
+    @cached_property
+    def readiness(self) -> Readiness:
+        """Whether requests can be decided and recorded now."""
+        return Readiness(store=self.store, clock=self.clock)
 
     @cached_property
     def administration(self) -> Administration:

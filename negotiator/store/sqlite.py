@@ -20,6 +20,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, NullPool, PoolProxiedConnection, QueuePool, create_engine, event
 from sqlalchemy.engine.interfaces import DBAPIConnection
@@ -92,6 +93,20 @@ class SqliteDatabase:
             connect_args=_connect_args(),
         )
         _configure(engine, pragmas=(*_PRAGMAS, "PRAGMA query_only = ON"), begin="BEGIN")
+        return engine
+
+    def looking_engine(self) -> Engine:
+        """Return an engine that reads and leaves nothing behind: no lock, no log, no checkpoint.
+
+        Without a write-ahead log nobody is writing, and the file alone is the whole database.
+        """
+        file = self.file
+        if file is None or self.url.query:
+            return self.reading_engine()
+        mode = {"mode": "ro"} if file.with_name(f"{file.name}-wal").exists() else {"immutable": "1"}
+        url = self.url.set(database=f"file:{quote(str(file))}", query={**mode, "uri": "true"})
+        engine = create_engine(url, poolclass=NullPool, connect_args=_connect_args())
+        _configure(engine, pragmas=(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}",), begin="BEGIN")
         return engine
 
     def hold(self) -> Connection | None:
