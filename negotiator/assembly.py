@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from functools import cached_property
@@ -50,6 +51,7 @@ from negotiator.store import (
 )
 from negotiator.web.api import Condition, create_api, own_paths
 from negotiator.web.enforcement_port import HumanAuthenticator
+from negotiator.web.metrics import Metrics
 
 __all__ = ["Negotiator", "load_engine"]
 
@@ -263,6 +265,7 @@ class Negotiator:
             clock=self.clock,
             ids=self.ids,
             prefix=self.prefix,
+            meter=self.meter,
         )
 
     @cached_property
@@ -289,6 +292,7 @@ class Negotiator:
                 max_message_bytes=settings.max_message_bytes,
                 surface=surface_of(self.routes),
             ),
+            meter=self.meter,
         )
 
     @cached_property
@@ -305,6 +309,19 @@ class Negotiator:
     def readiness(self) -> Readiness:
         """Whether requests can be decided and recorded now."""
         return Readiness(store=self.store, clock=self.clock)
+
+    @cached_property
+    def meter(self) -> Metrics:
+        """What is counted in this process."""
+        return Metrics(
+            waiting=self.store.waiting,
+            open_effects=lambda: self.store.read_sync(lambda reader: reader.intents.open_count()),
+            bundle_digest=lambda: self.bundle_digest,
+        )
+
+    async def metrics(self) -> bytes:
+        """Return the numbers of this process, in Prometheus's text format."""
+        return await asyncio.to_thread(self.meter.exposition)
 
     @cached_property
     def administration(self) -> Administration:

@@ -23,6 +23,7 @@ from negotiator.ports.aggregates import (
     ProposalWrites,
 )
 from negotiator.ports.environment import Clock, Ids, PolicySource, Signer, Verifiers
+from negotiator.ports.meter import Meter, Unmetered
 from negotiator.ports.transactions import Chore, Lane, Reader, Store, Tx
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "IntentWrites",
     "Lane",
     "LedgerReads",
+    "Meter",
     "NegotiationReads",
     "NegotiationWrites",
     "PolicySource",
@@ -45,5 +47,6 @@ __all__ = [
     "Signer",
     "Store",
     "Tx",
+    "Unmetered",
     "Verifiers",
 ]

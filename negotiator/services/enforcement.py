@@ -23,7 +23,7 @@ from negotiator.model.governed import GovernedRequest, Outcome, Refusal, Verdict
 from negotiator.model.levels import Level
 from negotiator.model.records import OutcomeEnd, Principal
 from negotiator.policy import Engine, settle
-from negotiator.ports import Clock, Ids, Lane, Store, Tx
+from negotiator.ports import Clock, Ids, Lane, Meter, Store, Tx
 from negotiator.services.assessment import effective_level
 from negotiator.services.callers import NOBODY, Caller, Callers, until_claimed
 from negotiator.services.effects import Begun, Effect
@@ -66,6 +66,7 @@ class Enforcement:
         clock: Clock,
         ids: Ids,
         prefix: str,
+        meter: Meter,
     ) -> None:
         self._store = store
         self._callers = callers
@@ -74,6 +75,7 @@ class Enforcement:
         self._clock = clock
         self._ids = ids
         self._prefix = prefix
+        self._meter = meter
 
     async def decide(self, request: GovernedRequest) -> Verdict:
         """Decide `request`, record the decision, and return it.
@@ -81,7 +83,8 @@ class Enforcement:
         Raises:
             UnavailableError: it could not be recorded, or facts kept changing; the site must not be called.
         """
-        return await until_claimed(lambda failed: self._decide_once(request, failed))
+        began = self._clock.monotonic()
+        return self._counted(request, began, await until_claimed(lambda failed: self._decide_once(request, failed)))
 
     async def refuse(self, request: GovernedRequest, *, code: str, detail: str) -> Verdict:
         """Record a refusal that was made before the policies were asked and the caller was known, and return it.
@@ -89,7 +92,8 @@ class Enforcement:
         Raises:
             UnavailableError: it could not be recorded.
         """
-        return await self._refused(request, None, code=code, detail=detail)
+        began = self._clock.monotonic()
+        return self._counted(request, began, await self._refused(request, None, code=code, detail=detail))
 
     async def finish(self, verdict: Verdict, outcome: Outcome) -> None:
         """Write the outcome of an effect and close its intent.
@@ -102,6 +106,15 @@ class Enforcement:
         except UnavailableError:
             self._leases.owe(verdict, outcome)
             raise
+
+    def _counted(self, request: GovernedRequest, began: float, verdict: Verdict) -> Verdict:
+        self._meter.decided(
+            decision="deny" if verdict.refusal else "allow",
+            code=verdict.refusal.code if verdict.refusal else "allowed",
+            action=request.rule.action,
+            seconds=self._clock.monotonic() - began,
+        )
+        return verdict
 
     async def _decide_once(self, request: GovernedRequest, failed: frozenset[str]) -> Verdict:
         try:

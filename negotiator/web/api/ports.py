@@ -91,3 +91,7 @@ class Site(Published, Protocol):
     async def conditions(self) -> Sequence[Condition]:
         """Return what is wrong now, beyond what the routes see themselves."""
         ...
+
+    async def metrics(self) -> bytes:
+        """Return the numbers of this process, in Prometheus's text format."""
+        ...

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import re
+from ipaddress import ip_address
 from typing import NoReturn
 from uuid import UUID
 
@@ -22,9 +23,10 @@ from negotiator.web.headers import accept_header
 from negotiator.web.media import negotiate_media
 from negotiator.web.presented import parse_presented
 
-__all__ = ["checked_id", "chosen_media", "flag", "links_of", "message_body", "presented_by", "source_of"]
+__all__ = ["checked_id", "chosen_media", "flag", "is_local", "links_of", "message_body", "presented_by", "source_of"]
 
 _JSON_TYPE = re.compile(r"application/(?:json|[a-z0-9!#$&^_.-]+\+json)")
+_FORWARDING_HEADERS = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
 _FLAGS = {"0": False, "false": False, "1": True, "true": True}
 
 
@@ -128,3 +130,13 @@ def checked_id(request: Request) -> str:
 def source_of(request: Request) -> str:
     """Return the client's address for budgets; empty where the server knows none."""
     return request.client.host if request.client else ""
+
+
+def is_local(request: Request) -> bool:
+    """Whether this machine asks, for itself: a forwarding header says that it asks for somebody else."""
+    if any(name in request.headers for name in _FORWARDING_HEADERS):
+        return False
+    try:
+        return ip_address(source_of(request)).is_loopback
+    except ValueError:
+        return False
