@@ -14,7 +14,7 @@ from uuid import UUID
 
 from starlette.requests import Request
 
-from negotiator.errors import RequestError, quoted
+from negotiator.errors import RequestError
 from negotiator.model.governed import Presented
 from negotiator.web.api.ports import Site
 from negotiator.web.discovery.endpoints import endpoint_named
@@ -105,7 +105,7 @@ def flag(request: Request, name: str) -> bool:
     given = request.query_params.getlist(name)
     value = _FLAGS.get(given[0].lower() if given else "0")
     if value is None or len(given) > 1:
-        message = f"the query parameter {name} is {quoted(','.join(given))}; write {name}=1 or {name}=0, once"
+        message = f"the query parameter {name} is no flag; write {name}=1 or {name}=0, once"
         raise RequestError(message, code="query_malformed")
     return value
 
