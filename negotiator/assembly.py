@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from functools import cached_property
@@ -18,7 +19,7 @@ from typing import Any
 from starlette.types import ASGIApp
 
 from negotiator.config import Settings
-from negotiator.errors import ConfigError, UnavailableError, quoted
+from negotiator.errors import ConfigError, quoted
 from negotiator.messages import Catalog
 from negotiator.model.levels import Level
 from negotiator.model.routes import Mode, RouteRule, UnmatchedRules
@@ -36,6 +37,7 @@ from negotiator.services.leases import Leases
 from negotiator.services.negotiations import Negotiations, NegotiationTerms
 from negotiator.services.policies import Policies
 from negotiator.services.proposals import Proposals
+from negotiator.services.readiness import Readiness
 from negotiator.services.standing import Standings
 from negotiator.shipped import load_catalog, shipped_folder
 from negotiator.store import (
@@ -51,6 +53,7 @@ from negotiator.store import (
 )
 from negotiator.web.api import Condition, create_api, own_paths
 from negotiator.web.enforcement_port import HumanAuthenticator
+from negotiator.web.metrics import Metrics
 
 __all__ = ["Negotiator", "load_engine"]
 
@@ -179,11 +182,8 @@ class Negotiator:
 
     async def conditions(self) -> Sequence[Condition]:
         """Return what is wrong now with what the answers stand on."""
-        try:
-            await self.store.read(lambda reader: reader.ledger.size())
-        except UnavailableError as error:
-            return [Condition(code=error.code, state="down", detail=error.message)]
-        return [Condition(code=code, state="degraded", detail=detail) for code, detail in self.governance.notices]
+        notices = [Condition(code=code, state="degraded", detail=detail) for code, detail in self.governance.notices]
+        return [*await self.readiness.conditions(), *notices]
 
     @cached_property
     def catalog(self) -> Catalog:
@@ -285,6 +285,7 @@ class Negotiator:
             clock=self.clock,
             ids=self.ids,
             prefix=self.prefix,
+            meter=self.meter,
         )
 
     @cached_property
@@ -312,6 +313,7 @@ class Negotiator:
                 mode=settings.mode,
                 surface=surface_of(self.routes),
             ),
+            meter=self.meter,
         )
 
     @cached_property
@@ -323,6 +325,24 @@ class Negotiator:
     def standings(self) -> Standings:
         """Whether what open sockets and streams stand on still holds."""
         return Standings(store=self.store, clock=self.clock)
+
+    @cached_property
+    def readiness(self) -> Readiness:
+        """Whether requests can be decided and recorded now."""
+        return Readiness(store=self.store, clock=self.clock)
+
+    @cached_property
+    def meter(self) -> Metrics:
+        """What is counted in this process."""
+        return Metrics(
+            waiting=self.store.waiting,
+            open_effects=lambda: self.store.read_sync(lambda reader: reader.intents.open_count()),
+            bundle_digest=lambda: self.bundle_digest,
+        )
+
+    async def metrics(self) -> bytes:
+        """Return the numbers of this process, in Prometheus's text format."""
+        return await asyncio.to_thread(self.meter.exposition)
 
     @cached_property
     def administration(self) -> Administration:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
-from ipaddress import ip_address
 from pathlib import Path
 from typing import NoReturn
 
@@ -18,8 +17,8 @@ import uvicorn
 from negotiator.assembly import Negotiator
 from negotiator.cli.application import app_option, application
 from negotiator.cli.output import config_option
+from negotiator.cli.reach import check_reach
 from negotiator.cli.site import settings_of
-from negotiator.config import Settings
 from negotiator.errors import ConfigError, UnavailableError, quoted
 from negotiator.web.middleware import NegotiatorMiddleware
 
@@ -38,7 +37,7 @@ def command(*, config: Path | None, host: str, port: int, app: str) -> None:
     settings = settings_of(config, demo=not app)
     if not app and "root_aliases" not in settings.model_fields_set:
         settings = settings.model_copy(update={"root_aliases": True})
-    _check_reach(settings, host)
+    check_reach(settings, host)
     negotiator = Negotiator(settings)
     site = NegotiatorMiddleware(application(app), negotiator=negotiator)
     asyncio.run(negotiator.startup())
@@ -87,18 +86,3 @@ def _listening(host: str, port: int) -> socket.socket:
 def _address(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-def _check_reach(settings: Settings, host: str) -> None:
-    """Refuse to serve other machines without knowing the name by which they call this one."""
-    if settings.public_url or _is_loopback(host):
-        return
-    message = f"serving on {quoted(host)} needs public_url, the https origin of the site; or serve on 127.0.0.1"
-    raise ConfigError(message, code="public_url_missing")
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -24,6 +24,7 @@ from negotiator.ports.aggregates import (
     StateWrites,
 )
 from negotiator.ports.environment import Clock, Ids, PolicySource, Signer, Switch, Verifiers
+from negotiator.ports.meter import Meter, Unmetered
 from negotiator.ports.transactions import Chore, Lane, Reader, Store, Tx
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "IntentWrites",
     "Lane",
     "LedgerReads",
+    "Meter",
     "NegotiationReads",
     "NegotiationWrites",
     "PolicySource",
@@ -48,5 +50,6 @@ __all__ = [
     "Store",
     "Switch",
     "Tx",
+    "Unmetered",
     "Verifiers",
 ]

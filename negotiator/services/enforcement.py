@@ -24,7 +24,7 @@ from negotiator.model.governed import GovernedRequest, Outcome, Refusal, Verdict
 from negotiator.model.levels import Level
 from negotiator.model.records import OutcomeEnd, Principal
 from negotiator.policy import Engine, settle
-from negotiator.ports import Clock, Ids, Lane, Store, Tx
+from negotiator.ports import Clock, Ids, Lane, Meter, Store, Tx
 from negotiator.services.assessment import effective_level
 from negotiator.services.callers import NOBODY, Caller, Callers, until_claimed
 from negotiator.services.effects import Begun, Effect
@@ -70,6 +70,7 @@ class Enforcement:
         clock: Clock,
         ids: Ids,
         prefix: str,
+        meter: Meter,
     ) -> None:
         self._store = store
         self._callers = callers
@@ -79,6 +80,7 @@ class Enforcement:
         self._clock = clock
         self._ids = ids
         self._prefix = prefix
+        self._meter = meter
 
     async def decide(self, request: GovernedRequest) -> Verdict:
         """Decide `request`, record the decision, and return it.
@@ -86,11 +88,12 @@ class Enforcement:
         Raises:
             UnavailableError: it could not be recorded, or facts kept changing; the site must not be called.
         """
+        began = self._clock.monotonic()
         if self._governance.stops(request):
             verdict = await self._denied(request, None, code="governance_stopped", detail="agents are stopped here")
         else:
             verdict = await until_claimed(lambda failed: self._decide_once(request, failed))
-        return replace(verdict, mode=request.rule.mode)
+        return self._counted(request, began, replace(verdict, mode=request.rule.mode))
 
     async def refuse(self, request: GovernedRequest, *, code: str, detail: str) -> Verdict:
         """Record a refusal that was made before the policies were asked and the caller was known, and return it.
@@ -98,8 +101,9 @@ class Enforcement:
         Raises:
             UnavailableError: it could not be recorded.
         """
+        began = self._clock.monotonic()
         verdict = await self._denied(request, None, code=code, detail=detail)
-        return replace(verdict, mode=request.rule.mode)
+        return self._counted(request, began, replace(verdict, mode=request.rule.mode))
 
     async def finish(self, verdict: Verdict, outcome: Outcome) -> None:
         """Write the outcome of an effect and close its intent.
@@ -112,6 +116,15 @@ class Enforcement:
         except UnavailableError:
             self._leases.owe(verdict, outcome)
             raise
+
+    def _counted(self, request: GovernedRequest, began: float, verdict: Verdict) -> Verdict:
+        self._meter.decided(
+            decision="deny" if verdict.refusal else "allow",
+            code=verdict.refusal.code if verdict.refusal else "allowed",
+            action=request.rule.action,
+            seconds=self._clock.monotonic() - began,
+        )
+        return verdict
 
     async def _decide_once(self, request: GovernedRequest, failed: frozenset[str]) -> Verdict:
         try:

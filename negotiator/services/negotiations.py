@@ -26,7 +26,7 @@ from negotiator.model.messages import Declaration
 from negotiator.model.records import Negotiation, Principal
 from negotiator.model.routes import Mode
 from negotiator.policy import Engine, Target
-from negotiator.ports import Clock, Ids, Lane, NegotiationReads, Signer, Store, Tx
+from negotiator.ports import Clock, Ids, Lane, Meter, NegotiationReads, Signer, Store, Tx
 from negotiator.services.answers import (
     identity_shown,
     negotiation_body,
@@ -88,6 +88,7 @@ class Negotiations:
         ids: Ids,
         budgets: Budgets,
         terms: NegotiationTerms,
+        meter: Meter,
     ) -> None:
         self._store = store
         self._signer = signer
@@ -100,6 +101,7 @@ class Negotiations:
         self._ids = ids
         self._budgets = budgets
         self._terms = terms
+        self._meter = meter
 
     async def create(self, data: bytes, presented: Presented, *, strict: bool, source: str) -> Declared:
         """Answer a posted capability message.
@@ -115,10 +117,12 @@ class Negotiations:
             UnavailableError: the answer could not be recorded.
         """
         self._budgets.spend(source)
+        began = self._clock.monotonic()
         try:
-            return await until_claimed(lambda failed: self._create(data, presented, failed, strict=strict))
+            declared = await until_claimed(lambda failed: self._create(data, presented, failed, strict=strict))
         except RequestError as error:
-            return await self._refused(error, presented, None)
+            declared = await self._refused(error, presented, None)
+        return self._counted(began, declared)
 
     async def refuse(self, error: RequestError, *, source: str) -> Declared:
         """Record a declaration that could not even be received, and return its refusal.
@@ -132,7 +136,17 @@ class Negotiations:
             UnavailableError: it could not be recorded.
         """
         self._budgets.spend(source)
-        return await self._refused(error, Presented(), None)
+        began = self._clock.monotonic()
+        return self._counted(began, await self._refused(error, Presented(), None))
+
+    def _counted(self, began: float, declared: Declared) -> Declared:
+        self._meter.decided(
+            decision="deny" if declared.refusal else "allow",
+            code=declared.refusal.code if declared.refusal else "allowed",
+            action="declare",
+            seconds=self._clock.monotonic() - began,
+        )
+        return declared
 
     async def get(self, negotiation_id: str, presented: Presented) -> Mapping[str, Any]:
         """Return the stored answer without its token.

@@ -8,6 +8,7 @@ SQL exists only in this package.
 from negotiator.store.copies import Copied, back_up, restore
 from negotiator.store.engine import database_directory, database_file, database_place
 from negotiator.store.environment import FileSwitch, PolicyFolder, RandomIds, SystemClock
+from negotiator.store.keyfiles import key_file_faults
 from negotiator.store.keys import FileSigner, PepperVerifiers
 from negotiator.store.schema import migrate
 from negotiator.store.sql_store import SqlStore, open_store
@@ -27,6 +28,7 @@ __all__ = [
     "database_directory",
     "database_file",
     "database_place",
+    "key_file_faults",
     "migrate",
     "open_store",
     "restore",

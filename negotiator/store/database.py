@@ -56,6 +56,10 @@ class Database(Protocol):
         """Return an engine of a few connections that cannot write and see one state throughout a transaction."""
         ...
 
+    def looking_engine(self) -> Engine:
+        """Return an engine that reads and leaves nothing behind, also where nobody else has the database open."""
+        ...
+
     def hold(self) -> Connection | None:
         """Return a connection that keeps a database in memory alive until it is closed; else None."""
         ...

@@ -18,12 +18,13 @@ import secrets
 import stat
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from negotiator.errors import ConfigError, quoted
 
-__all__ = ["load_or_make_key_file"]
+__all__ = ["key_file_faults", "load_or_make_key_file"]
 
 MAX_KEY_FILE_BYTES: Final = 16_384
 
@@ -53,13 +54,53 @@ def load_or_make_key_file(
         raise ConfigError(message, code="key_file_unreadable") from None
 
 
+def key_file_faults(directory: Path, *, database_directory: Path | None) -> list[ConfigError]:
+    """Return what would keep the key files in `directory` from being used. Makes nothing and changes nothing.
+
+    Args:
+        directory: need not be there.
+        database_directory: where the database's files are; None for a database elsewhere.
+    """
+    faults = []
+    for look in (lambda: _check_present(directory, database_directory), *_looks(directory)):
+        try:
+            look()
+        except ConfigError as fault:
+            faults.append(fault)
+        except OSError as problem:
+            message = f"the key files in {quoted(directory)} cannot be used: {problem.strerror or problem}"
+            faults.append(ConfigError(message, code="key_file_unreadable"))
+    return faults
+
+
+def _looks(directory: Path) -> list[Callable[[], object]]:
+    try:
+        return [partial(_load, path) for path in sorted(directory.iterdir())]
+    except OSError:
+        return []
+
+
+def _check_present(directory: Path, database_directory: Path | None) -> None:
+    _check_place(directory, database_directory)
+    if os.path.lexists(directory):
+        _check_kind(directory)
+
+
 def _check_directory(directory: Path, database_directory: Path | None) -> None:
     """Make the directory, or refuse one that others can read or that a copy of the database would take along."""
+    _check_place(directory, database_directory)
+    with suppress(FileExistsError):
+        directory.mkdir(mode=0o700)
+    _check_kind(directory)
+
+
+def _check_place(directory: Path, database_directory: Path | None) -> None:
     real = directory.resolve()
     if database_directory is not None and real.is_relative_to(database_directory.resolve()):
         raise _unsafe(directory, "lies inside the database's directory; give keys a directory of their own")
-    with suppress(FileExistsError):
-        directory.mkdir(mode=0o700)
+
+
+def _check_kind(directory: Path) -> None:
     found = directory.lstat()
     if not stat.S_ISDIR(found.st_mode):
         raise _unsafe(directory, "is not a directory; links are not followed")

@@ -93,6 +93,10 @@ class PostgresDatabase:
             connect_args=_connect_args(_READING),
         )
 
+    def looking_engine(self) -> Engine:
+        """Return the same: a reading session leaves nothing behind."""
+        return self.reading_engine()
+
     def hold(self) -> Connection | None:
         """Return None: the server keeps the database."""
         return None

@@ -109,6 +109,20 @@ class SqliteDatabase:
         event.listen(engine, "checkout", self._refuse_another_file)
         return engine
 
+    def looking_engine(self) -> Engine:
+        """Return an engine that reads and leaves nothing behind: no lock, no log, no checkpoint.
+
+        Without a write-ahead log nobody is writing, and the file alone is the whole database.
+        """
+        file = self.file
+        if file is None or self.url.query:
+            return self.reading_engine()
+        mode = {"mode": "ro"} if file.with_name(f"{file.name}-wal").exists() else {"immutable": "1"}
+        url = self.url.set(database=f"file:{quote(str(file))}", query={**mode, "uri": "true"})
+        engine = create_engine(url, poolclass=NullPool, connect_args=_connect_args())
+        _configure(engine, pragmas=(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}",), begin="BEGIN")
+        return engine
+
     @property
     def _existing(self) -> URL:
         """The URL by which no file is made."""

@@ -59,7 +59,7 @@ def status_of(url: str) -> StoreStatus:
         ConfigError: `schema_newer`, and as `database_at` does.
         UnavailableError: `store_unavailable`.
     """
-    engine = database_at(url).reading_engine()
+    engine = database_at(url).looking_engine()
     try:
         with engine.begin() as connection:
             schema = schema_of(connection)

@@ -9,6 +9,7 @@ from starlette.types import ASGIApp, Scope
 
 from negotiator.model.governed import GovernedRequest, Outcome, Standing, Verdict
 from negotiator.model.routes import RouteRule, UnmatchedRules
+from negotiator.ports import Meter
 
 __all__ = ["Enforcement", "Gateway", "HumanAuthenticator", "Standings"]
 
@@ -101,6 +102,11 @@ class Gateway(Protocol):
     @property
     def standing_check_seconds(self) -> float:
         """How long open sockets and streams go unasked about."""
+        ...
+
+    @property
+    def meter(self) -> Meter:
+        """Told of clients that leave."""
         ...
 
     @property

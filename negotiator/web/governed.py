@@ -85,6 +85,7 @@ class Governed:
         try:
             examined = await self._examine(found, scope, receive)
         except ClientLeft:
+            self._gateway.meter.abandoned()
             return
         try:
             await self._enforce(examined, scope, receive, send)

@@ -169,6 +169,7 @@ class NegotiatorMiddleware:
         try:
             form = await _checked_form(neighbour, scope, receive)
         except ClientLeft:
+            self._gateway.meter.abandoned()
             return
         except RequestError as error:
             refusal = {"code": error.code, "detail": error.message}

@@ -51,3 +51,23 @@ async def test_details_are_for_loopback_only(client, headers):
 
 async def test_details_are_for_ipv6_loopback_too():
     assert "mode" in (await ready(ScriptedSite(), client="::1")).json()
+
+
+@pytest.mark.parametrize("local", ["127.0.0.1", "::1"])
+async def test_metrics_are_for_this_machine(local):
+    async with client_of(ScriptedSite(), client=local) as http:
+        answer = await http.get(f"{PREFIX}/metrics")
+    assert (answer.status_code, answer.text) == (200, "negotiator_effects_open 0.0\n")
+    assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    assert answer.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    ("client", "headers"),
+    [("192.0.2.7", {}), ("127.0.0.1", {"x-forwarded-for": "127.0.0.1"}), ("127.0.0.1", {"via": "1.1 proxy"})],
+)
+async def test_for_others_there_are_no_metrics(client, headers):
+    async with client_of(ScriptedSite(), client=client) as http:
+        answer = await http.get(f"{PREFIX}/metrics", headers=headers)
+    assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+    assert "negotiator_" not in answer.text

@@ -92,6 +92,7 @@ async def test_a_client_that_leaves_while_its_body_is_read_decides_nothing(steps
     server = await house.ask(http_scope(), Server(*steps))
     assert (house.site.calls, server.sent) == (0, [])
     assert (house.enforcement.decided, house.enforcement.refused) == ([], [])
+    assert house.gateway.meter.left == 1
 
 
 class TestFlowing:

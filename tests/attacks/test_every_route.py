@@ -42,6 +42,7 @@ ROUTES: Final[Mapping[str, tuple[int, int, int, int, int, int]]] = {
     "GET /static/pages.css":                   (200, 200, 200, 200, 200, 200),
     "GET /healthz":                            (200, 200, 200, 200, 200, 200),
     "GET /readyz":                             (200, 200, 200, 200, 200, 200),
+    "GET /metrics":                            (200, 200, 200, 200, 200, 200),
     "POST /negotiations":                      (201, 201, 201, 401, 201, 201),
     "GET /negotiations/{id}":                  (404, 200, 404, 401, 404, 404),
     "DELETE /negotiations/{id}":               (404, 204, 404, 401, 404, 404),

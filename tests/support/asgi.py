@@ -16,6 +16,7 @@ from negotiator.model.facts import ResourceFacts
 from negotiator.model.governed import GovernedRequest, Outcome, Refusal, Standing, Verdict
 from negotiator.model.levels import Level
 from negotiator.model.routes import RouteRule, UnmatchedRules
+from negotiator.ports import Unmetered
 from negotiator.web.enforcement_port import HumanAuthenticator
 from negotiator.web.middleware import NegotiatorMiddleware
 
@@ -106,6 +107,16 @@ async def own_api(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 @dataclass
+class CountingMeter(Unmetered):
+    """Counts the clients that left."""
+
+    left: int = 0
+
+    def abandoned(self) -> None:
+        self.left += 1
+
+
+@dataclass
 class ScriptedGateway:
     """What the middleware gets for a negotiator."""
 
@@ -120,6 +131,7 @@ class ScriptedGateway:
     allowed_hosts: Sequence[str] = ()
     standings: ScriptedStandings = field(default_factory=ScriptedStandings)
     standing_check_seconds: float = 0.0
+    meter: CountingMeter = field(default_factory=CountingMeter)
     startup_error: Exception | None = None
     life: list[str] = field(default_factory=list)
 

@@ -179,6 +179,9 @@ class ScriptedSite:
     async def conditions(self) -> Sequence[Condition]:
         return self.wrong
 
+    async def metrics(self) -> bytes:
+        return b"negotiator_effects_open 0.0\n"
+
 
 def client_of(site: ScriptedSite, *, root_path: str = "", client: str = "127.0.0.1") -> httpx.AsyncClient:
     """Return a client of the site's own routes; faults of ours are answers, as behind a server."""

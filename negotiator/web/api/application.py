@@ -75,6 +75,7 @@ def _handlers(site: Site, refusals: Refusals) -> Mapping[str, Handler]:
         "stylesheet": documents.stylesheet,
         "healthz": status.healthz,
         "readyz": status.readyz,
+        "metrics": status.metrics,
         "negotiate": negotiations.negotiate,
         "negotiation": negotiations.negotiation,
         "end_negotiation": negotiations.end_negotiation,

@@ -6,10 +6,10 @@ All methods raise `RequestError` or `UnavailableError`; the application turns bo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from negotiator.errors import RequestError
+from negotiator.model.conditions import Condition
 from negotiator.model.governed import Declared, Presented
 from negotiator.web.discovery.published import Published
 
@@ -71,21 +71,6 @@ class Proposals(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Condition:
-    """Something that keeps the site from being wholly ready.
-
-    Attributes:
-        code: stable snake_case code.
-        state: `degraded` still answers; `down` is a 503 of `readyz`.
-        detail: what it is and what to do, for the operator.
-    """
-
-    code: str
-    state: Literal["degraded", "down"]
-    detail: str
-
-
 class Site(Published, Protocol):
     """Everything that the routes need."""
 
@@ -110,4 +95,8 @@ class Site(Published, Protocol):
 
     async def conditions(self) -> Sequence[Condition]:
         """Return what is wrong now, beyond what the routes see themselves."""
+        ...
+
+    async def metrics(self) -> bytes:
+        """Return the numbers of this process, in Prometheus's text format."""
         ...

@@ -8,12 +8,13 @@
 from __future__ import annotations
 
 import re
+from ipaddress import ip_address
 from typing import NoReturn
 from uuid import UUID
 
 from starlette.requests import Request
 
-from negotiator.errors import RequestError, quoted
+from negotiator.errors import RequestError
 from negotiator.model.governed import Presented
 from negotiator.web.api.ports import Site
 from negotiator.web.discovery.endpoints import LANGUAGE, endpoint_named
@@ -29,6 +30,7 @@ __all__ = [
     "chosen_language",
     "chosen_media",
     "flag",
+    "is_local",
     "links_of",
     "message_body",
     "presented_by",
@@ -36,6 +38,7 @@ __all__ = [
 ]
 
 _JSON_TYPE = re.compile(r"application/(?:json|[a-z0-9!#$&^_.-]+\+json)")
+_FORWARDING_HEADERS = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
 _FLAGS = {"0": False, "false": False, "1": True, "true": True}
 
 
@@ -70,7 +73,7 @@ def asked_language(request: Request) -> str:
     """
     given = request.query_params.getlist(LANGUAGE.name)
     if len(given) > 1 or not {*given} <= {*LANGUAGES}:
-        message = f"the query parameter {LANGUAGE.name} is {quoted(','.join(given))}; there is {', '.join(LANGUAGES)}"
+        message = f"the query parameter {LANGUAGE.name} takes one of {', '.join(LANGUAGES)}, once"
         raise RequestError(message, code="query_malformed")
     return given[0] if given else ""
 
@@ -138,7 +141,7 @@ def flag(request: Request, name: str) -> bool:
     given = request.query_params.getlist(name)
     value = _FLAGS.get(given[0].lower() if given else "0")
     if value is None or len(given) > 1:
-        message = f"the query parameter {name} is {quoted(','.join(given))}; write {name}=1 or {name}=0, once"
+        message = f"the query parameter {name} is no flag; write {name}=1 or {name}=0, once"
         raise RequestError(message, code="query_malformed")
     return value
 
@@ -163,3 +166,13 @@ def checked_id(request: Request) -> str:
 def source_of(request: Request) -> str:
     """Return the client's address for budgets; empty where the server knows none."""
     return request.client.host if request.client else ""
+
+
+def is_local(request: Request) -> bool:
+    """Whether this machine asks, for itself: a forwarding header says that it asks for somebody else."""
+    if any(name in request.headers for name in _FORWARDING_HEADERS):
+        return False
+    try:
+        return ip_address(source_of(request)).is_loopback
+    except ValueError:
+        return False

@@ -1,29 +1,30 @@
-"""`healthz`: the process answers. `readyz`: the site can be governed now.
+"""`healthz`: the process answers. `readyz`: the site can be governed now. `metrics`: numbers, for this machine alone.
 
 - `ok` and `degraded` are 200, `down` is 503; what is wrong is named by code.
 - Without policies everything is denied: `degraded`, since what no rule governs still works.
 - Routes that undeclared callers pass are named, so that nobody forgets them.
-- Details are for loopback: other callers get the word alone. A forwarding header shows that the caller is a proxy's,
-  so it takes the details away; it never gives any.
+- Details and numbers are for loopback: other callers get the word alone, and 404 for `metrics`. A forwarding header
+  shows that the caller is a proxy's, so it takes them away; it never gives any.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from ipaddress import ip_address
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from negotiator.web.api.answers import json_answer
-from negotiator.web.api.ports import Condition, Site
-from negotiator.web.api.requests import source_of
+from negotiator.errors import RequestError
+from negotiator.model.conditions import Condition
+from negotiator.web.api.answers import bytes_answer, json_answer
+from negotiator.web.api.ports import Site
+from negotiator.web.api.requests import is_local
 
 __all__ = ["StatusRoutes"]
 
 _STATUS_CODES = {"ok": 200, "degraded": 200, "down": 503}
-_FORWARDING_HEADERS = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
+_METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _NO_POLICIES = Condition(
     code="policies_empty",
     state="degraded",
@@ -46,9 +47,20 @@ class StatusRoutes:
         conditions = [*await self._site.conditions(), *([] if self._site.policy_count else [_NO_POLICIES])]
         status = _worst(conditions)
         answer: dict[str, Any] = {"status": status}
-        if _is_local(request):
+        if is_local(request):
             answer |= self._details(conditions)
         return json_answer(answer, status=_STATUS_CODES[status])
+
+    async def metrics(self, request: Request) -> Response:
+        """GET the numbers of this process; to others than this machine there is nothing here.
+
+        Raises:
+            RequestError: `not_found`.
+        """
+        if not is_local(request):
+            message = "there is nothing here"
+            raise RequestError(message, code="not_found")
+        return bytes_answer(await self._site.metrics(), status=200, media_type=_METRICS_TYPE, headers={})
 
     def _details(self, conditions: Sequence[Condition]) -> dict[str, Any]:
         return {
@@ -63,12 +75,3 @@ class StatusRoutes:
 def _worst(conditions: Sequence[Condition]) -> str:
     states = {condition.state for condition in conditions}
     return "down" if "down" in states else "degraded" if states else "ok"
-
-
-def _is_local(request: Request) -> bool:
-    if any(name in request.headers for name in _FORWARDING_HEADERS):
-        return False
-    try:
-        return ip_address(source_of(request)).is_loopback
-    except ValueError:
-        return False

@@ -262,6 +262,16 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         problems=(),
     ),
     Endpoint(
+        name="metrics",
+        method="GET",
+        path="/metrics",
+        kind="status",
+        summary="Numbers of this process for Prometheus; on loopback only",
+        level=Level.L0,
+        media=("text/plain",),
+        problems=(404,),
+    ),
+    Endpoint(
         name="negotiate",
         method="POST",
         path="/negotiations",

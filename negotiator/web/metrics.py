@@ -1,0 +1,120 @@
+"""Numbers for Prometheus: what the `Meter` was told, and what is so when somebody asks.
+
+Rules:
+
+- One registry for each `Negotiator`: nothing is registered for the whole process, and two of them never mix.
+- Labels come from closed sets; a word outside its set is `other`. No caller makes a series.
+- Each process counts its own: with several workers, scrape each, or read the ledger, which counts for all.
+- Where the database cannot be read, `negotiator_effects_open` is left out rather than guessed.
+
+It does not decide who may read them: `api.status` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, Literal
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from negotiator.errors import UnavailableError
+from negotiator.model.actions import AGENT_ACTIONS
+from negotiator.ports import Lane
+from negotiator.web.problems import PROBLEMS
+
+__all__ = ["Metrics"]
+
+_OTHER: Final = "other"
+_ACTIONS: Final = frozenset({*AGENT_ACTIONS, "declare"})
+_CODES: Final = frozenset({*PROBLEMS, "allowed"})
+_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+
+class Metrics:
+    """The numbers of one `Negotiator` (`Meter`).
+
+    Args:
+        waiting: how many units wait in each lane of this process.
+        open_effects: how many effects have no outcome yet; may raise `UnavailableError`.
+        bundle_digest: of the policies in force.
+    """
+
+    def __init__(
+        self,
+        *,
+        waiting: Callable[[], Mapping[Lane, int]],
+        open_effects: Callable[[], int],
+        bundle_digest: Callable[[], str],
+    ) -> None:
+        self._registry = CollectorRegistry()
+        self._decisions = Counter(
+            "negotiator_decisions",
+            "Recorded decisions, by answer, problem code and action.",
+            ("decision", "code", "action"),
+            registry=self._registry,
+        )
+        self._seconds = Histogram(
+            "negotiator_decision_seconds",
+            "From the question to the committed answer.",
+            buckets=_BUCKETS,
+            registry=self._registry,
+        )
+        self._abandoned = Counter(
+            "negotiator_requests_abandoned",
+            "Requests whose client left before anything was decided.",
+            registry=self._registry,
+        )
+        self._registry.register(_Present(waiting, open_effects, bundle_digest))
+
+    def decided(self, *, decision: Literal["allow", "deny"], code: str, action: str, seconds: float) -> None:
+        """Count one recorded decision."""
+        self._decisions.labels(decision, _within(_CODES, code), _within(_ACTIONS, action)).inc()
+        self._seconds.observe(seconds)
+
+    def abandoned(self) -> None:
+        """Count one request whose client left."""
+        self._abandoned.inc()
+
+    def exposition(self) -> bytes:
+        """Return the numbers in Prometheus's text format 0.0.4. Reads the database: not for an event loop's thread."""
+        return generate_latest(self._registry)
+
+
+class _Present(Collector):
+    """What is so at the moment of asking."""
+
+    def __init__(
+        self,
+        waiting: Callable[[], Mapping[Lane, int]],
+        open_effects: Callable[[], int],
+        bundle_digest: Callable[[], str],
+    ) -> None:
+        self._waiting = waiting
+        self._open_effects = open_effects
+        self._bundle_digest = bundle_digest
+
+    def describe(self) -> Iterable[Metric]:
+        """Say nothing: being registered must not open the database."""
+        return ()
+
+    def collect(self) -> Iterable[Metric]:
+        """Yield the present numbers."""
+        queue = GaugeMetricFamily("negotiator_queue_units", "Units that wait to be written.", labels=("lane",))
+        for lane, units in self._waiting().items():
+            queue.add_metric((lane.name.lower(),), units)
+        yield queue
+        bundle = InfoMetricFamily("negotiator_bundle", "The policies in force.")
+        bundle.add_metric((), {"digest": self._bundle_digest()})
+        yield bundle
+        try:
+            yield GaugeMetricFamily(
+                "negotiator_effects_open", "Effects without an outcome yet.", value=self._open_effects()
+            )
+        except UnavailableError:
+            return
+
+
+def _within(known: frozenset[str], word: str) -> str:
+    return word if word in known else _OTHER

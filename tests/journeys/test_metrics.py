@@ -1,0 +1,89 @@
+"""`metrics` of a whole house: what is counted, and that no caller makes a series."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx
+from prometheus_client.parser import text_string_to_metric_families
+
+from negotiator.model.levels import Level
+from negotiator.ports import Lane
+from negotiator.store.lanes import LANE_CAPACITY
+from negotiator.web.metrics import Metrics
+from tests.support.house import PREFIX, house
+
+Series = dict[tuple[str, tuple[tuple[str, str], ...]], float]
+
+
+def series(text: str) -> Series:
+    """Return name and labels to value."""
+    families = text_string_to_metric_families(text)
+    return {(s.name, tuple(sorted(s.labels.items()))): s.value for family in families for s in family.samples}
+
+
+async def scraped(client: httpx.AsyncClient) -> Series:
+    answer = await client.get(f"{PREFIX}/metrics")
+    assert answer.status_code == 200, answer.text
+    return series(answer.text)
+
+
+def decisions(found: Series) -> dict[tuple[str, str, str], float]:
+    picked = {tuple(dict(labels).items()): v for (name, labels), v in found.items() if name.endswith("decisions_total")}
+    return {(d["decision"], d["code"], d["action"]): v for labels, v in picked.items() for d in [dict(labels)]}
+
+
+async def test_every_recorded_decision_is_counted_once(tmp_path: Path):
+    with house(tmp_path) as built:
+        async with built.client() as client:
+            assert decisions(await scraped(client)) == {}
+            token = await built.token(client, Level.L1)
+            headers = {"uaix-negotiation": token}
+            for _ in range(3):
+                assert (await client.get("/data", headers=headers)).status_code == 200
+            assert (await client.post("/comments", headers=headers)).status_code == 403
+            assert (await client.get("/data", headers={"uaix-negotiation": f"{token[:-4]}AAAA"})).status_code == 401
+            assert (await client.post(f"{PREFIX}/negotiations", json={})).status_code == 400
+            found = await scraped(client)
+        counted = decisions(found)
+        assert counted[("allow", "allowed", "read_json")] == 3
+        assert counted[("allow", "allowed", "declare")] == 1
+        assert counted[("deny", "credentials_invalid", "read_json")] == 1
+        entries = [entry for entry in built.entries() if entry["kind"] in {"decision", "declare"}]
+        assert sum(counted.values()) == len(entries) == found[("negotiator_decision_seconds_count", ())]
+        refused = {entry["code"] for entry in entries if entry["decision"] == "deny"}
+        assert {code for decision, code, _ in counted if decision == "deny"} == refused
+
+
+async def test_the_present_state_is_told(tmp_path: Path):
+    with house(tmp_path) as built:
+        async with built.client() as client:
+            found = await scraped(client)
+        assert found[("negotiator_effects_open", ())] == 0
+        assert found[("negotiator_bundle_info", (("digest", built.negotiator.bundle_digest),))] == 1
+        assert found[("negotiator_requests_abandoned_total", ())] == 0
+        lanes = {dict(labels)["lane"] for name, labels in found if name == "negotiator_queue_units"}
+        assert lanes == {lane.name.lower() for lane in Lane} == {lane.name.lower() for lane in LANE_CAPACITY}
+
+
+async def test_a_store_that_is_gone_leaves_its_number_out(tmp_path: Path):
+    with house(tmp_path) as built:
+        async with built.client() as client:
+            await scraped(client)
+            built.negotiator.stop()
+            found = await scraped(client)
+        assert ("negotiator_effects_open", ()) not in found
+        assert ("negotiator_requests_abandoned_total", ()) in found
+
+
+def test_two_of_them_share_nothing_and_words_of_others_make_no_series():
+    one, two = (Metrics(waiting=dict, open_effects=lambda: 3, bundle_digest=lambda: "ab") for _ in range(2))
+    for word in ("secret-1", "secret-2"):
+        one.decided(decision="deny", code=word, action=word, seconds=0.01)
+    one.abandoned()
+    counted = series(one.exposition().decode())
+    assert decisions(counted) == {("deny", "other", "other"): 2}
+    assert counted[("negotiator_requests_abandoned_total", ())] == 1
+    assert counted[("negotiator_effects_open", ())] == 3
+    assert b"secret" not in one.exposition()
+    assert decisions(series(two.exposition().decode())) == {}
