@@ -21,7 +21,7 @@ __all__ = ["command"]
 @config_option
 @as_json_option
 def command(*, config: Path | None, as_json: bool) -> int:
-    """Check everything and say what to do; exit 1 if there is a problem. Changes nothing."""
+    """Check everything, say what to do, change nothing; exit 1 if there is a problem."""
     seen = _examined(config)
     ok = all(diagnosis.state != "problem" for diagnosis in seen)
     if as_json:

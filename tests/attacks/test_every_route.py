@@ -28,6 +28,7 @@ ROUTES: Final[Mapping[str, tuple[int, int, int, int, int, int]]] = {
     # route                                none  agent other project human role
     "GET /.well-known/uaix.json":              (200, 200, 200, 200, 200, 200),
     "GET /.well-known/uaix-agent-access.json": (200, 200, 200, 200, 200, 200),
+    "GET /llms.txt":                           (200, 200, 200, 200, 200, 200),
     "GET /":                                   (200, 200, 200, 200, 200, 200),
     "GET /ladder":                             (200, 200, 200, 200, 200, 200),
     "GET /profiles":                           (200, 200, 200, 200, 200, 200),
