@@ -71,7 +71,7 @@ bench: $(VENV)/.dev  ## every speed bound; writes bench/results.json
 
 # Existing pins are kept where they still fit; UPGRADE=1 looks for newer ones.
 COMPILE = $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --fork-strategy fewest \
-	--generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links $(if $(UPGRADE),--upgrade)
+	--generate-hashes --no-strip-extras --no-header --no-annotate --no-emit-index-url --no-emit-find-links $(if $(UPGRADE),--upgrade)
 
 requirements: $(VENV)/.lock  ## pin every dependency again, with hashes (UPGRADE=1)
 	$(COMPILE) --extra server --group dev --output-file requirements/dev.txt
