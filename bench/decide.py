@@ -21,7 +21,7 @@ from negotiator.policy import Bundle, Engine, load_bundle
 from negotiator.policy.entities import Ground, Population
 from negotiator.policy.policies import policy_set
 
-__all__ = ["rows"]
+__all__ = ["bare", "rows"]
 
 _POLICIES = Path(__file__).resolve().parent.parent / "policies"
 _PROJECT = "default"
@@ -31,7 +31,7 @@ def rows() -> Iterator[Row]:
     """Yield the four rows of deciding."""
     shipped = load_bundle(_files())
     queries = _queries()
-    baseline = _bare(shipped, queries)
+    baseline = bare(shipped, queries)
     uncached = Engine(shipped, cache_size=0)
     cached = Engine(shipped)
     yield ratio(lambda: uncached.decide_all(queries), baseline).row("decide_uncached", bound=0.9)
@@ -44,7 +44,7 @@ def _thousand(name: str, queries: Sequence[Query], scope: Callable[[int], str], 
     added = "\n".join(_rule(number, scope(number)) for number in range(1000))
     bundle = load_bundle({**_files(), "added.cedar": added.encode()})
     engine = Engine(bundle, cache_size=0)
-    return ratio(lambda: engine.decide_all(queries), _bare(bundle, queries), calls=10).row(name, bound=bound)
+    return ratio(lambda: engine.decide_all(queries), bare(bundle, queries), calls=10).row(name, bound=bound)
 
 
 def _rule(number: int, scope: str) -> str:
@@ -101,7 +101,7 @@ def _queries() -> list[Query]:
     ]
 
 
-def _bare(bundle: Bundle, queries: Sequence[Query]) -> Callable[[], object]:
+def bare(bundle: Bundle, queries: Sequence[Query]) -> Callable[[], object]:
     """Return the bare engine's way: the whole set, and the same entities added in each call."""
     base = cedarpy.Entities.from_json_str(_levels(), bundle.schema)
     population = Population(_PROJECT)

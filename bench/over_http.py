@@ -21,17 +21,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median, quantiles
 from time import perf_counter
-from typing import Any
 
-import cedarpy
 import httpx
 import orjson
 
+from bench.decide import bare
 from bench.measure import Row, ratio
+from bench.served import ROUTES
 from negotiator.assembly import load_engine
 from negotiator.messages import Validator, decode_message
+from negotiator.messages.facts import declaration_of
+from negotiator.model.decisions import Decision, Query
 from negotiator.model.levels import PROFILE_OF_LEVEL, Level
+from negotiator.policy import Bundle, Engine, surface_of
+from negotiator.services.assessment import assess
+from negotiator.services.callers import NOBODY
 from negotiator.shipped import load_catalog
+from negotiator.store import SystemClock
 from tests.support.databases import KINDS, new_database
 
 __all__ = ["rows"]
@@ -130,38 +136,33 @@ def _request_sum(loop: asyncio.AbstractEventLoop, floor: _Server) -> Row:
 
 
 def _bare_parts() -> Sequence[Callable[[], object]]:
-    """Return the calls of Cedar that one declaration makes, and the check of its schema."""
-    from bench.served import ROUTES
-    from negotiator.messages.facts import declaration_of
-    from negotiator.policy import Engine, surface_of
-    from negotiator.services.assessment import assess
-    from negotiator.services.callers import NOBODY
-    from negotiator.store import SystemClock
-
+    """Return what one declaration asks, each round put to the bare engine, and the check of its schema."""
     catalog, shipped = load_catalog(), load_engine(None)
     message = decode_message(_DECLARATION, catalog)
-    engine = Engine(shipped.bundle, cache_size=0)
-    calls: list[tuple[Any, ...]] = []
-    original = cedarpy.is_authorized_batch
-
-    def noted(*given: Any) -> Any:  # noqa: ANN401 - cedarpy's own signature
-        calls.append(given)
-        return original(*given)
-
-    cedarpy.is_authorized_batch = noted
-    try:
-        assess(
-            engine,
-            declaration_of(message, now=SystemClock().now()),
-            NOBODY,
-            strict=False,
-            schema_findings=(),
-            surface=surface_of([route.rule() for route in ROUTES]),
-        )
-    finally:
-        cedarpy.is_authorized_batch = original
+    engine = _Noting(shipped.bundle, cache_size=0)
+    assess(
+        engine,
+        declaration_of(message, now=SystemClock().now()),
+        NOBODY,
+        strict=False,
+        schema_findings=(),
+        surface=surface_of([route.rule() for route in ROUTES]),
+    )
     validator = Validator(catalog)
-    return [lambda: [original(*call) for call in calls], lambda: validator.check_message(message, strict=False)]
+    rounds = [bare(engine.bundle, queries) for queries in engine.rounds]
+    return [*rounds, lambda: validator.check_message(message, strict=False)]
+
+
+class _Noting(Engine):
+    """An engine that keeps what it was asked."""
+
+    def __init__(self, bundle: Bundle, *, cache_size: int) -> None:
+        super().__init__(bundle, cache_size=cache_size)
+        self.rounds: list[Sequence[Query]] = []
+
+    def decide_all(self, queries: Sequence[Query], *, capping: bool = False) -> list[Decision]:
+        self.rounds.append(queries)
+        return super().decide_all(queries, capping=capping)
 
 
 def _under_flood(kind: str) -> Iterator[Row]:

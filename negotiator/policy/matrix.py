@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -158,7 +159,8 @@ def negotiate(
     routed = {target.action for target in surface}
     targets = [*surface, *(_unrouted(action, engine) for action in AGENT_ACTIONS if action not in routed)]
     queries = [_query(principal, level, request, target) for target in targets]
-    settlements = settle_all(engine, queries, lambda changed: level_of(engine, changed, request))
+    relevel = cache(lambda changed: level_of(engine, changed, request))  # one answer serves every target
+    settlements = settle_all(engine, queries, relevel)
     settled = list(zip(targets, settlements, strict=True))
     actions = {
         action: _answer([cell for cell in settled if cell[0].action == action], unrouted=action not in routed)
