@@ -1,4 +1,4 @@
-"""`python -m bench.load PORT RATE`: send the request on standard input RATE times a second, for ever."""
+"""`python -m bench.load PORT RATE`: send the request on standard input RATE times a second, for ever, evenly spread."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ CONNECTIONS = 8
 
 async def main(port: int, rate: float) -> None:
     request = sys.stdin.buffer.read()
-    await asyncio.gather(*(_send(port, request, CONNECTIONS / rate) for _ in range(CONNECTIONS)))
+    await asyncio.gather(
+        *(_send(port, request, pause=CONNECTIONS / rate, wait=number / rate) for number in range(CONNECTIONS))
+    )
 
 
-async def _send(port: int, request: bytes, pause: float) -> None:
+async def _send(port: int, request: bytes, *, pause: float, wait: float) -> None:
     loop = asyncio.get_running_loop()
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    due = loop.time()
+    due = loop.time() + wait
     while True:
         due = max(due + pause, loop.time() - 0.1)  # what was missed while it was stopped is not made up for
         await asyncio.sleep(due - loop.time())

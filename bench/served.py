@@ -114,7 +114,6 @@ VARIANTS: Mapping[str, Callable[[str, Path], ASGIApp]] = {
 
 
 async def main(variant: str, database: str, folder: str) -> None:
-    sys.setswitchinterval(0.0005)
     app = VARIANTS[variant](database, Path(folder))
     server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", access_log=False))
     serving = asyncio.ensure_future(server.serve())

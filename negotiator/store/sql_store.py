@@ -31,6 +31,7 @@ from negotiator.store.environment import RandomIds
 from negotiator.store.hot import Hot
 from negotiator.store.reads import read
 from negotiator.store.schema import migrate
+from negotiator.store.turns import Turns
 from negotiator.store.writer import Job, Step, Writer
 
 __all__ = ["SqlStore", "open_store"]
@@ -120,6 +121,7 @@ class _Process:
     """What belongs to one process."""
 
     writer: Writer
+    turns: Turns[Job]
     readers: Engine
     hot: Hot
 
@@ -152,13 +154,13 @@ class SqlStore:
     async def transact(self, unit: Callable[[Tx], T], lane: Lane = Lane.GOVERNED) -> T:
         """Run `unit` in the writer's next batch; see `ports.Store.transact`."""
         reply: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._here().writer.submit(Job(unit, reply), lane)
+        self._here().turns.add(Job(unit, reply, lane))
         return await reply
 
     def transact_sync(self, unit: Callable[[Tx], T], lane: Lane = Lane.GOVERNED) -> T:
         """Do the same from a thread that may wait."""
         reply: Future[T] = Future()
-        self._here().writer.submit(Job(unit, reply), lane)
+        self._here().writer.submit([Job(unit, reply, lane)])
         return reply.result()
 
     async def read(self, query: Callable[[Reader], T]) -> T:
@@ -227,4 +229,4 @@ class SqlStore:
             chores=self._chores,
             step=self._step,
         )
-        return _Process(writer, readers, Hot(readers.dialect))
+        return _Process(writer, Turns(writer.submit), readers, Hot(readers.dialect))

@@ -50,10 +50,11 @@ _LOOKUPS = 3
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A unit and who waits for it."""
+    """A unit, who waits for it, and in which lane."""
 
     unit: Callable[[Tx], Any]
     reply: Reply
+    lane: Lane
 
 
 class _CommitLostError(Exception):
@@ -96,13 +97,16 @@ class Writer:
         self._starting = Lock()
         self._untidy = False
 
-    def submit(self, job: Job, lane: Lane) -> None:
-        """Queue `job`; its reply is settled once the batch is durable, or has failed.
+    def submit(self, jobs: Sequence[Job]) -> None:
+        """Queue `jobs`; each reply is settled once its batch is durable, or has failed.
 
-        Raises:
-            UnavailableError: as `Lanes.put` does; then the reply is never settled.
+        A job that the queue refuses (`Lanes.put`) has its reply settled with the error at once.
         """
-        self._lanes.put(job, lane)
+        for job in jobs:
+            try:
+                self._lanes.put(job, job.lane)
+            except UnavailableError as refusal:
+                settle([(job.reply, Result(error=refusal))])
         if self._thread is None:
             self.start()
 
@@ -155,7 +159,7 @@ class Writer:
 
     def _answer(self, jobs: Sequence[Job], chores: Sequence[Chore]) -> None:
         """Run one batch, answer the callers, and log what became of chores that failed."""
-        results = self._results([*jobs, *(Job(chore.unit, Future()) for chore in chores)])
+        results = self._results([*jobs, *(Job(chore.unit, Future(), Lane.OUTCOME) for chore in chores)])
         settle([(job.reply, result) for job, result in zip(jobs, results, strict=False)])
         for chore, result in zip(chores, results[len(jobs) :], strict=True):
             if result.error is not None:

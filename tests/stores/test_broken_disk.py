@@ -9,7 +9,7 @@ import pytest
 
 from negotiator.errors import UnavailableError
 from negotiator.store import SqlStore
-from tests.support.stores import appending, draft, held_writer, proposal, verified
+from tests.support.stores import appending, draft, handed_over, held_writer, proposal, verified
 
 
 def limit_pages(store: SqlStore, room: int) -> None:
@@ -33,7 +33,7 @@ async def test_a_full_disk_refuses_the_whole_batch_and_nothing_stays(file_url, o
 
     with held_writer(store):
         waiting = [asyncio.ensure_future(store.transact(unit)) for _ in range(200)]
-        await asyncio.sleep(0)
+        await handed_over()
     answers = await asyncio.gather(*waiting, return_exceptions=True)
     refused = [answer for answer in answers if answer is not None]
     assert len(refused) == 200

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from negotiator.errors import UnavailableError, UnsureError
-from tests.support.stores import appending, held_writer, verified
+from tests.support.stores import appending, handed_over, held_writer, verified
 
 
 class LostError(Exception):
@@ -38,7 +38,7 @@ async def test_what_was_committed_is_answered_as_committed(url, open_site):
     await store.transact(appending(n=0))
     with held_writer(store):
         waiting = [asyncio.ensure_future(store.transact(appending(n=n))) for n in range(5)]
-        await asyncio.sleep(0)
+        await handed_over()
         step.batches = 1
     assert [position.index for position in await asyncio.gather(*waiting)] == [1, 2, 3, 4, 5]
     assert verified(store).entries == 6

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from negotiator.errors import UnavailableError
-from tests.support.stores import appending, draft, held_writer, proposal, verified
+from tests.support.stores import appending, draft, handed_over, held_writer, proposal, verified
 
 
 def twice(tx):
@@ -18,7 +18,7 @@ def twice(tx):
 async def test_the_one_at_fault_fails_alone(store):
     with held_writer(store):
         waiting = [asyncio.ensure_future(store.transact(unit)) for unit in (appending(n=1), twice, appending(n=2))]
-        await asyncio.sleep(0)
+        await handed_over()
     first, bad, second = await asyncio.gather(*waiting, return_exceptions=True)
     assert isinstance(bad, UnavailableError)
     assert [first.index, second.index] == [0, 1]

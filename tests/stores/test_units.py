@@ -19,6 +19,7 @@ from tests.support.stores import (
     appending,
     credential,
     draft,
+    handed_over,
     held_writer,
     intent,
     key_use,
@@ -75,7 +76,7 @@ async def test_a_failed_unit_in_the_middle_of_a_batch_leaves_its_neighbours_inta
 
     with held_writer(store):
         waiting = [asyncio.ensure_future(store.transact(unit)) for unit in (good(1), bad, good(2), bad, good(3))]
-        await asyncio.sleep(0)
+        await handed_over()
     answers = await asyncio.gather(*waiting, return_exceptions=True)
     assert [answers[0], answers[2], answers[4]] == [0, 1, 2]
     assert isinstance(answers[1], ClaimFailed)
@@ -93,7 +94,7 @@ async def test_a_statement_that_fails_leaves_the_batch_standing(store):
     await store.transact(duplicate)
     with held_writer(store):
         waiting = [asyncio.ensure_future(store.transact(unit)) for unit in (appending(n=1), duplicate, appending(n=2))]
-        await asyncio.sleep(0)
+        await handed_over()
     answers = await asyncio.gather(*waiting, return_exceptions=True)
     assert isinstance(answers[1], UnavailableError)
     assert answers[1].code == "ledger_unavailable"
@@ -129,7 +130,7 @@ async def test_lanes_decide_who_goes_first(store):
 
     with held_writer(store):
         waiting = [in_lane(lane) for lane in (Lane.DECLARATION, Lane.GOVERNED, Lane.OUTCOME, Lane.GOVERNED)]
-        await asyncio.sleep(0)
+        await handed_over()
     positions = await asyncio.gather(*waiting)
     assert [position.index for position in positions] == [3, 1, 0, 2]
 

@@ -10,7 +10,7 @@ import pytest
 
 from negotiator.errors import UnavailableError
 from negotiator.ports import Lane
-from tests.support.stores import appending, draft, held_writer, negotiation, verified
+from tests.support.stores import appending, draft, handed_over, held_writer, negotiation, verified
 
 
 async def test_nothing_starts_before_the_first_unit(url, open_site):
@@ -84,7 +84,7 @@ async def test_a_cancelled_caller_is_nobodys_error(store):
     with held_writer(store):
         leaving = asyncio.ensure_future(store.transact(appending(n=1)))
         staying = asyncio.ensure_future(store.transact(appending(n=2)))
-        await asyncio.sleep(0)
+        await handed_over()
         leaving.cancel()
     assert (await staying).index == 1
     assert leaving.cancelled()
@@ -115,11 +115,11 @@ async def test_a_closed_loop_is_nobodys_error(store):
 async def test_a_full_lane_refuses_at_once_and_only_itself(store, lane, room, code):
     with held_writer(store):
         waiting = [asyncio.ensure_future(store.transact(appending(), lane)) for _ in range(room)]
-        await asyncio.sleep(0)
+        await handed_over()
         with pytest.raises(UnavailableError) as caught:
             await store.transact(appending(), lane)
         outcome = asyncio.ensure_future(store.transact(appending(), Lane.OUTCOME))
-        await asyncio.sleep(0)
+        await handed_over()
     assert caught.value.code == code
     assert (await outcome).index == 0
     await asyncio.gather(*waiting)
@@ -129,7 +129,7 @@ async def test_a_full_lane_refuses_at_once_and_only_itself(store, lane, room, co
 async def test_stop_writes_what_waits_and_refuses_the_rest(store):
     with held_writer(store):
         waiting = [asyncio.ensure_future(store.transact(appending(n=number))) for number in range(20)]
-        await asyncio.sleep(0)
+        await handed_over()
         store.stop(timeout_seconds=0)
         with pytest.raises(UnavailableError) as caught:
             await store.transact(appending())
@@ -206,3 +206,21 @@ async def test_a_reader_cannot_write(store):
     with pytest.raises(UnavailableError) as caught:
         await store.read(lambda reader: reader.negotiations.add(negotiation()))
     assert caught.value.code == "store_unavailable"
+
+
+async def test_the_units_of_one_turn_share_a_commit(url, open_site):
+    commits: list[str] = []
+    store = open_site(url, step=commits.append)
+    await store.transact(appending())
+    commits.clear()
+    await asyncio.gather(*(store.transact(appending(n=number)) for number in range(10)))
+    assert commits.count("after_commit") == 1
+
+
+async def test_what_the_queue_refuses_is_told_to_each_caller(store):
+    with held_writer(store):
+        admitted = [asyncio.ensure_future(store.transact(appending(), Lane.DECLARATION)) for _ in range(66)]
+        refused, waiting = await asyncio.wait(admitted[64:])
+        assert not waiting
+        assert [task.exception().code for task in refused] == ["over_budget", "over_budget"]
+    assert [(await task).index for task in admitted[:64]] == list(range(64))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -69,6 +70,12 @@ def held_writer(store: SqlStore) -> Iterator[None]:
     finally:
         leave.set()
         holder.join(30)
+
+
+async def handed_over() -> None:
+    """Return when what was started before has reached the writer: a turn to run it, a turn to gather it."""
+    for _ in range(3):
+        await asyncio.sleep(0)
 
 
 def agent(agent_id: str = "a1", name: str = "crawler", max_level: Level = Level.L3) -> Agent:
