@@ -20,7 +20,7 @@ async def _send(port: int, request: bytes, *, pause: float, wait: float) -> None
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     due = loop.time() + wait
     while True:
-        due = max(due + pause, loop.time() - 0.1)  # what was missed while it was stopped is not made up for
+        due = max(due + pause, loop.time())  # what was missed, stopped or waiting, is not made up for
         await asyncio.sleep(due - loop.time())
         writer.write(request)
         head = await reader.readuntil(b"\r\n\r\n")

@@ -93,7 +93,7 @@ class Enforcement:
             verdict = await self._denied(request, None, code="governance_stopped", detail="agents are stopped here")
         else:
             verdict = await until_claimed(lambda failed: self._decide_once(request, failed))
-        return self._counted(request, began, replace(verdict, mode=request.rule.mode))
+        return self._counted(request, began, verdict)
 
     async def refuse(self, request: GovernedRequest, *, code: str, detail: str) -> Verdict:
         """Record a refusal that was made before the policies were asked and the caller was known, and return it.
@@ -103,7 +103,7 @@ class Enforcement:
         """
         began = self._clock.monotonic()
         verdict = await self._denied(request, None, code=code, detail=detail)
-        return self._counted(request, began, replace(verdict, mode=request.rule.mode))
+        return self._counted(request, began, verdict)
 
     async def finish(self, verdict: Verdict, outcome: Outcome) -> None:
         """Write the outcome of an effect and close its intent.
@@ -124,7 +124,7 @@ class Enforcement:
             action=request.rule.action,
             seconds=self._clock.monotonic() - began,
         )
-        return verdict
+        return verdict if request.rule.binds else replace(verdict, mode=request.rule.mode)
 
     async def _decide_once(self, request: GovernedRequest, failed: frozenset[str]) -> Verdict:
         try:

@@ -59,7 +59,8 @@ VARY = (
 
 def header_lines(scope: Scope, name: bytes) -> list[bytes]:
     """Return the values of every line of that (lower-case) name, in order."""
-    return [value for key, value in scope["headers"] if key.lower() == name]
+    length = len(name)
+    return [value for key, value in scope["headers"] if len(key) == length and key.lower() == name]
 
 
 def single_header(scope: Scope, name: bytes) -> str | None:
