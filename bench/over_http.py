@@ -43,7 +43,7 @@ from tests.support.databases import KINDS, new_database
 __all__ = ["rows"]
 
 _CONNECTIONS = 16
-_BURST = 320
+_BURST = 960
 _DECLARATION = orjson.dumps(load_catalog().examples[PROFILE_OF_LEVEL[Level.L2]])
 
 

@@ -33,15 +33,17 @@ from negotiator.services.callers import Callers
 from negotiator.services.effect_list import EffectList
 from negotiator.services.enforcement import Enforcement
 from negotiator.services.governance import Governance
+from negotiator.services.key_administration import KeyAdministration
 from negotiator.services.leases import Leases
 from negotiator.services.negotiations import Negotiations, NegotiationTerms
 from negotiator.services.policies import Policies
 from negotiator.services.proposals import Proposals
 from negotiator.services.readiness import Readiness
+from negotiator.services.signing import Signing
 from negotiator.services.standing import Standings
 from negotiator.shipped import load_catalog, shipped_folder
 from negotiator.store import (
-    FileSigner,
+    FileKeys,
     FileSwitch,
     PepperVerifiers,
     PolicyFolder,
@@ -178,7 +180,11 @@ class Negotiator:
     @property
     def public_keys(self) -> Mapping[str, Any]:
         """The JWKS document of the token keys."""
-        return self.signer.public_keys()
+        return self.signing.public_keys()
+
+    async def refresh(self) -> None:
+        """Look again at what discovery shows and other processes may have changed."""
+        await self.signing.refresh()
 
     async def conditions(self) -> Sequence[Condition]:
         """Return what is wrong now with what the answers stand on."""
@@ -251,9 +257,23 @@ class Negotiator:
         return EffectList(self.store)
 
     @cached_property
-    def signer(self) -> FileSigner:
-        """The token key."""
-        return FileSigner.open(self.settings.keys_dir, database_directory=database_directory(self.settings.database))
+    def key_folder(self) -> FileKeys:
+        """The key files of this host; the first token key is made if there is none."""
+        folder = FileKeys(self.settings.keys_dir, database_directory=database_directory(self.settings.database))
+        if not folder.signers("token"):
+            folder.make("token")
+        return folder
+
+    @cached_property
+    def signing(self) -> Signing:
+        """Which key signs tokens, and whose signatures hold."""
+        return Signing(store=self.store, folder=self.key_folder, clock=self.clock)
+
+    @cached_property
+    def key_administration(self) -> KeyAdministration:
+        """Keys of every purpose."""
+        folder = FileKeys(self.settings.keys_dir, database_directory=database_directory(self.settings.database))
+        return KeyAdministration(store=self.store, folder=folder)
 
     @cached_property
     def verifiers(self) -> PepperVerifiers:
@@ -267,7 +287,7 @@ class Negotiator:
         """Who is calling."""
         return Callers(
             store=self.store,
-            signer=self.signer,
+            signing=self.signing,
             verifiers=self.verifiers,
             clock=self.clock,
             audience=self.settings.audience,
@@ -294,7 +314,7 @@ class Negotiator:
         settings = self.settings
         return Negotiations(
             store=self.store,
-            signer=self.signer,
+            signing=self.signing,
             callers=self.callers,
             policies=self.policies,
             catalog=self.catalog,

@@ -23,10 +23,11 @@ from negotiator.cli.reach import unmet_needs
 from negotiator.config import Settings
 from negotiator.errors import ConfigError, NegotiatorError, quoted
 from negotiator.model.conditions import MAX_CLOCK_BEHIND_SECONDS
+from negotiator.model.keys import KEY_PURPOSES
 from negotiator.model.times import parse_time
 from negotiator.ports import Clock
 from negotiator.store import (
-    FileSigner,
+    FileKeys,
     PepperVerifiers,
     database_directory,
     database_file,
@@ -38,7 +39,7 @@ __all__ = ["CHECKS", "Diagnosis", "Subject", "disk_diagnosis", "examine", "unrea
 
 _WARN_BELOW_BYTES: Final = 1 << 30
 _PROBLEM_BELOW_BYTES: Final = 64 << 20
-_KEY_FILES: Final = {"pepper.key": PepperVerifiers.open, "token.key": FileSigner.open}
+_PEPPER: Final = "pepper.key"
 _OTHERS, _GROUP = stat.S_IWOTH, stat.S_IWGRP
 
 
@@ -80,15 +81,17 @@ def _keys(subject: Subject) -> Iterator[Diagnosis]:
     folder, beside = subject.settings.keys_dir, database_directory(subject.settings.database)
     faults = key_file_faults(folder, database_directory=beside)
     yield from (_problem("keys", fault) for fault in faults)
-    there = [name for name in _KEY_FILES if os.path.lexists(folder / name)]
-    if "pepper.key" not in there and _has_entries(subject):
+    there = os.path.lexists(folder / _PEPPER)
+    if not there and _has_entries(subject):
         detail = (
             f"{quoted(folder)} has no pepper.key, and without the first one no API token opens anything; restore it"
         )
         yield Diagnosis(about="keys", state="problem", code="key_file_missing", detail=detail)
     elif not faults:
-        for name in there:
-            _KEY_FILES[name](folder, database_directory=beside)
+        if there:
+            PepperVerifiers.open(folder, database_directory=beside)
+        keys = FileKeys(folder, database_directory=beside)
+        there = bool([signer for purpose in KEY_PURPOSES for signer in keys.signers(purpose)]) or there
         seen = "of this user alone, apart from the database" if there else "not made yet; the first start makes them"
         yield Diagnosis(about="keys", state="ok", detail=f"{quoted(folder)}: {seen}")
 

@@ -31,6 +31,7 @@ COMMANDS = MappingProxyType(
         "demo": ("negotiator.cli.demo", "Tell the main job as a story over real HTTP."),
         "doctor": ("negotiator.cli.doctor", "Check everything, say what to do, change nothing."),
         "init": ("negotiator.cli.init", "Write a configuration and the shipped policies to FOLDER, for editing."),
+        "key": ("negotiator.cli.keys", "List the keys that sign, make, rotate and retire them."),
         "ledger": ("negotiator.cli.ledger", "Read and verify the ledger."),
         "policy": ("negotiator.cli.policies", "Check policies before they decide anything."),
         "record": ("negotiator.cli.records", "Check, convert and digest UAI-1 messages."),

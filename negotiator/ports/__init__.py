@@ -16,6 +16,8 @@ from negotiator.ports.aggregates import (
     IdempotencyWrites,
     IntentReads,
     IntentWrites,
+    KeyReads,
+    KeyWrites,
     LedgerReads,
     NegotiationReads,
     NegotiationWrites,
@@ -23,7 +25,7 @@ from negotiator.ports.aggregates import (
     ProposalWrites,
     StateWrites,
 )
-from negotiator.ports.environment import Clock, Ids, PolicySource, Signer, Switch, Verifiers
+from negotiator.ports.environment import Clock, Ids, KeyFolder, PolicySource, Signer, Switch, Verifiers
 from negotiator.ports.meter import Meter, Unmetered
 from negotiator.ports.transactions import Chore, Lane, Reader, Store, Tx
 
@@ -36,6 +38,9 @@ __all__ = [
     "Ids",
     "IntentReads",
     "IntentWrites",
+    "KeyFolder",
+    "KeyReads",
+    "KeyWrites",
     "Lane",
     "LedgerReads",
     "Meter",

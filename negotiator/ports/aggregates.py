@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from negotiator.model.keys import SigningKey
 from negotiator.model.levels import Level
 from negotiator.model.records import Agent, Closing, Credential, Intent, KeyUse, Negotiation, OutcomeEnd, Proposal
 
@@ -15,6 +16,8 @@ __all__ = [
     "IdempotencyWrites",
     "IntentReads",
     "IntentWrites",
+    "KeyReads",
+    "KeyWrites",
     "LedgerReads",
     "NegotiationReads",
     "NegotiationWrites",
@@ -85,6 +88,34 @@ class NegotiationWrites(NegotiationReads, Protocol):
 
     def claim_live(self, negotiation_id: str, at: datetime) -> bool:
         """Claim: it has neither ended nor expired."""
+        ...
+
+
+class KeyReads(Protocol):
+    """The public halves of signing keys, of every host."""
+
+    def all(self) -> Sequence[SigningKey]:
+        """Return every key, retired ones too, by creation."""
+        ...
+
+
+class KeyWrites(KeyReads, Protocol):
+    """Changes to signing keys."""
+
+    def add(self, key: SigningKey) -> bool:
+        """Store it; False if it is there already."""
+        ...
+
+    def claim_usable(self, key_id: str) -> bool:
+        """Claim: it is known and not retired."""
+        ...
+
+    def rotate(self, key_id: str, at: datetime) -> bool:
+        """Let it verify only; False if it did not sign any more."""
+        ...
+
+    def retire(self, key_id: str, at: datetime) -> bool:
+        """Retire it and end every negotiation whose token it has signed; False if it was retired or is unknown."""
         ...
 
 

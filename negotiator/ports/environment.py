@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
-__all__ = ["Clock", "Ids", "PolicySource", "Signer", "Switch", "Verifiers"]
+from negotiator.model.keys import KeyPurpose
+
+__all__ = ["Clock", "Ids", "KeyFolder", "PolicySource", "Signer", "Switch", "Verifiers"]
 
 
 class Clock(Protocol):
@@ -34,27 +36,56 @@ class Ids(Protocol):
 
 
 class Signer(Protocol):
-    """Negotiation tokens: JWS with EdDSA, type `uaix-negotiation+jwt` (RFC 7515, RFC 8037)."""
+    """The private half of one Ed25519 key."""
 
     @property
     def key_id(self) -> str:
-        """The `kid` of the key that signs now."""
+        """The key's RFC 7638 thumbprint."""
+        ...
+
+    @property
+    def public(self) -> str:
+        """The public half, base64url without padding."""
         ...
 
     def sign(self, claims: Mapping[str, Any]) -> str:
-        """Return the compact JWS of `claims`; the same claims give the same bytes."""
+        """Return the compact JWS of `claims`, a negotiation token; the same claims give the same bytes."""
         ...
 
-    def verify(self, token: str) -> Mapping[str, Any]:
+
+class KeyFolder(Protocol):
+    """The private halves that this host has, and what they and others have signed."""
+
+    def signers(self, purpose: KeyPurpose) -> Sequence[Signer]:
+        """Return the keys of that purpose whose files are here now.
+
+        Raises:
+            ConfigError: `key_file_unsafe` or `key_file_unreadable`, naming the path.
+        """
+        ...
+
+    def make(self, purpose: KeyPurpose) -> Signer:
+        """Make a new key and its file.
+
+        Raises:
+            ConfigError: as `signers` does.
+        """
+        ...
+
+    def verified(self, token: str, public: Callable[[str], str | None]) -> Mapping[str, Any]:
         """Return the claims of a token that one of our keys signed; `exp` is not looked at.
+
+        Args:
+            token: as it was presented.
+            public: `kid` to the public half of a key whose signatures hold; None for any other.
 
         Raises:
             RequestError: `credentials_invalid`, for anything else.
         """
         ...
 
-    def public_keys(self) -> Mapping[str, Any]:
-        """Return the JWKS document of the public halves (RFC 7517)."""
+    def key_id(self, token: str) -> str:
+        """Return the `kid` that a token names, unchecked; empty where it names none."""
         ...
 
 

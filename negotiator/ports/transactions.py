@@ -15,6 +15,8 @@ from negotiator.ports.aggregates import (
     IdempotencyWrites,
     IntentReads,
     IntentWrites,
+    KeyReads,
+    KeyWrites,
     LedgerReads,
     NegotiationReads,
     NegotiationWrites,
@@ -44,6 +46,8 @@ class Reader(Protocol):
     @property
     def negotiations(self) -> NegotiationReads: ...
     @property
+    def keys(self) -> KeyReads: ...
+    @property
     def intents(self) -> IntentReads: ...
     @property
     def proposals(self) -> ProposalReads: ...
@@ -72,6 +76,8 @@ class Tx(Protocol):
     def agents(self) -> AgentWrites: ...
     @property
     def negotiations(self) -> NegotiationWrites: ...
+    @property
+    def keys(self) -> KeyWrites: ...
     @property
     def intents(self) -> IntentWrites: ...
     @property

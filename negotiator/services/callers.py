@@ -20,15 +20,16 @@ from negotiator.errors import ClaimFailed, RequestError, UnavailableError
 from negotiator.model.governed import Presented, Standing
 from negotiator.model.levels import DEFAULT_ANONYMOUS_CAP
 from negotiator.model.records import Agent, Credential, Identity, Negotiation
-from negotiator.ports import Clock, Signer, Store, Tx, Verifiers
+from negotiator.ports import Clock, Store, Tx, Verifiers
 from negotiator.services.credentials import parse_api_token
+from negotiator.services.signing import Signing
 
 __all__ = ["NEGOTIATION_LIVE", "NOBODY", "Caller", "Callers", "until_claimed"]
 
 CREDENTIAL_ACTIVE = "credential_active"
 NEGOTIATION_LIVE = "negotiation_live"
 _CACHED = 4096
-_CLAIMS = 3  # the credential, the negotiation and the bundle (`Policies.claim`)
+_CLAIMS = 4  # the credential, the negotiation, the bundle (`Policies.claim`) and the key that signs (`Signing.claim`)
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -91,9 +92,9 @@ async def until_claimed(attempt: Callable[[frozenset[str]], Awaitable[T]]) -> T:
 class Callers:
     """Resolves callers. Rows are cached, since the unit of each request claims that they still hold."""
 
-    def __init__(self, *, store: Store, signer: Signer, verifiers: Verifiers, clock: Clock, audience: str) -> None:
+    def __init__(self, *, store: Store, signing: Signing, verifiers: Verifiers, clock: Clock, audience: str) -> None:
         self._store = store
-        self._signer = signer
+        self._signing = signing
         self._verifiers = verifiers
         self._clock = clock
         self._audience = audience
@@ -120,7 +121,7 @@ class Callers:
         identity = await self._identity(presented.credential, fresh=fresh) if presented.credential else NOBODY
         if not presented.negotiation:
             return Caller(identity=identity)
-        negotiation = await self._negotiation(self._negotiation_id(presented.negotiation), fresh=fresh)
+        negotiation = await self._negotiation(await self._negotiation_id(presented.negotiation), fresh=fresh)
         self._check_holder(negotiation, identity)
         if NEGOTIATION_LIVE in failed:
             _expired()
@@ -155,17 +156,17 @@ class Callers:
             operated_by=agent.operated_by,
         )
 
-    def _negotiation_id(self, token: str) -> str:
+    async def _negotiation_id(self, token: str) -> str:
         """Return the negotiation that a token of ours names; known tokens are kept by digest, never as they are."""
         digest = sha256_hex(token.encode())
         known = self._tokens.get(digest)
         if known is None:
-            known = self._verified_id(token)
+            known = await self._verified_id(token)
             self._tokens.put(digest, known)
         return known
 
-    def _verified_id(self, token: str) -> str:
-        claims = self._signer.verify(token)
+    async def _verified_id(self, token: str) -> str:
+        claims = await self._signing.verified(token)
         if claims.get("iss") != self._audience or claims.get("aud") != self._audience:
             _refuse("the negotiation token was made for another site; declare here")
         negotiation_id = claims.get("jti")

@@ -4,7 +4,8 @@
 - Credentials come before the body: a bad one is refused whatever was sent with it.
 - An identical declaration under the same credential and the same policies gives the stored answer again.
 - A valid `UAIX-Negotiation` renews: same subject, a new negotiation, and the old one ends in the same transaction.
-- The token is not stored: it is signed again from the stored negotiation, and EdDSA gives the same bytes.
+- The token is not stored: it is signed again from the stored negotiation, and EdDSA gives the same bytes. Where
+  another key signs by now, the declaration is answered anew.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from negotiator.services.callers import NEGOTIATION_LIVE, NOBODY, Caller, Caller
 from negotiator.services.policies import Policies
 from negotiator.services.recording import claim_members, presented_members
 from negotiator.services.refusals import from_admission
+from negotiator.services.signing import KEY_USABLE, Signing
 from negotiator.services.validation import Validation
 
 __all__ = ["NegotiationTerms", "Negotiations"]
@@ -73,6 +75,31 @@ class _InvalidError(RequestError):
         self.findings = tuple(findings)
 
 
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A declaration that is to be answered, and what its answer stands on."""
+
+    declaration: Declaration
+    caller: Caller
+    engine: Engine
+    signer: Signer
+    strict: bool
+
+    def stored(self, negotiations: NegotiationReads, now: datetime) -> Negotiation | None:
+        """Return the stored negotiation that answers it, if that may be given again.
+
+        Asked before the work is done, and again in the transaction: of identical declarations at once, one is stored.
+        """
+        credential_id = self.caller.identity.credential_id
+        if not credential_id or self.caller.negotiation:
+            return None
+        digest = self.declaration.message.digest
+        found = negotiations.identical(credential_id=credential_id, digest=digest, strict=self.strict, at=now)
+        if found is None or found.bundle_digest != self.engine.bundle.digest or found.key_id != self.signer.key_id:
+            return None
+        return found if found.principal == principal_of(self.declaration, self.caller.identity) else None
+
+
 class Negotiations:
     """The negotiations of one project."""
 
@@ -80,7 +107,7 @@ class Negotiations:
         self,
         *,
         store: Store,
-        signer: Signer,
+        signing: Signing,
         callers: Callers,
         policies: Policies,
         catalog: Catalog,
@@ -91,7 +118,7 @@ class Negotiations:
         meter: Meter,
     ) -> None:
         self._store = store
-        self._signer = signer
+        self._signing = signing
         self._callers = callers
         self._policies = policies
         self._catalog = catalog
@@ -228,13 +255,13 @@ class Negotiations:
             declaration, findings = self._read(data, strict=strict)
         except RequestError as error:
             return await self._refused(error, presented, caller)
-        now, engine = self._clock.now(), self._policies.engine
-        existing = await self._store.read(
-            lambda reader: _identical(reader.negotiations, declaration, caller, engine, strict=strict, now=now)
-        )
+        signer = await self._signing.signer(fresh=KEY_USABLE in failed)
+        wanted = _Wanted(declaration, caller, self._policies.engine, signer, strict)
+        now = self._clock.now()
+        existing = await self._store.read(lambda reader: wanted.stored(reader.negotiations, now))
         if existing and NEGOTIATION_LIVE not in failed:
-            return await self._given_again(existing, caller, engine)
-        return await self._negotiate(declaration, findings, caller, presented, engine, strict=strict)
+            return await self._given_again(existing, wanted)
+        return await self._negotiate(wanted, findings, presented)
 
     def _read(self, data: bytes, *, strict: bool) -> tuple[Declaration, list[Finding]]:
         """Return what a capability message declares, and what there is to say of its form.
@@ -249,7 +276,7 @@ class Negotiations:
             raise _InvalidError(findings)
         return declaration_of(message, now=self._clock.now()), findings
 
-    async def _given_again(self, existing: Negotiation, caller: Caller, engine: Engine) -> Declared:
+    async def _given_again(self, existing: Negotiation, wanted: _Wanted) -> Declared:
         """Answer with what is stored, if by the ledger's time it still holds for this caller.
 
         Raises:
@@ -257,29 +284,21 @@ class Negotiations:
         """
 
         def unit(tx: Tx) -> None:
-            self._policies.claim(engine)
-            replace(caller, negotiation=existing).claim(tx)
+            self._policies.claim(wanted.engine)
+            replace(wanted.caller, negotiation=existing).claim(tx)
 
         await self._store.transact(unit, Lane.DECLARATION)
-        return self._answer(existing, kind="existing")
+        return self._answer(existing, wanted.signer, kind="existing")
 
-    async def _negotiate(
-        self,
-        declaration: Declaration,
-        findings: Sequence[Finding],
-        caller: Caller,
-        presented: Presented,
-        engine: Engine,
-        *,
-        strict: bool,
-    ) -> Declared:
+    async def _negotiate(self, wanted: _Wanted, findings: Sequence[Finding], presented: Presented) -> Declared:
         negotiation_id, decision_id = self._ids.new(), self._ids.new()
+        caller, engine, signer = wanted.caller, wanted.engine, wanted.signer
         named = _named(caller, negotiation_id)
         assessment = assess(
             engine,
-            declaration,
+            wanted.declaration,
             named.identity,
-            strict=strict,
+            strict=wanted.strict,
             schema_findings=findings,
             surface=self._terms.surface,
         )
@@ -296,19 +315,26 @@ class Negotiations:
         def unit(tx: Tx) -> Negotiation:
             self._policies.claim(engine)
             caller.claim(tx)
-            if twin := _identical(tx.negotiations, declaration, caller, engine, strict=strict, now=tx.now):
+            self._signing.claim(tx, signer)
+            if twin := wanted.stored(tx.negotiations, tx.now):
                 return twin
             if caller.negotiation:
                 tx.negotiations.end(caller.negotiation.negotiation_id, tx.now)
             position = tx.append(draft)
             negotiation = self._negotiation(
-                assessment, named, negotiation_id=negotiation_id, decision_id=decision_id, position=position, now=tx.now
+                assessment,
+                named,
+                negotiation_id=negotiation_id,
+                decision_id=decision_id,
+                key_id=signer.key_id,
+                position=position,
+                now=tx.now,
             )
             tx.negotiations.add(negotiation)
             return negotiation
 
         stored = await self._store.transact(unit, Lane.DECLARATION)
-        return self._answer(stored, kind="created" if stored.negotiation_id == negotiation_id else "existing")
+        return self._answer(stored, signer, kind="created" if stored.negotiation_id == negotiation_id else "existing")
 
     def _negotiation(
         self,
@@ -317,6 +343,7 @@ class Negotiations:
         *,
         negotiation_id: str,
         decision_id: str,
+        key_id: str,
         position: EntryPosition,
         now: datetime,
     ) -> Negotiation:
@@ -343,13 +370,13 @@ class Negotiations:
                 mode=self._terms.mode,
             ),
             bundle_digest=assessment.engine.bundle.digest,
-            key_id=self._signer.key_id,
+            key_id=key_id,
             issued_at=now,
             expires_at=expires_at,
         )
 
-    def _answer(self, negotiation: Negotiation, *, kind: str) -> Declared:
-        message = negotiation_message(negotiation, token=self._signer.sign(self._claims(negotiation)))
+    def _answer(self, negotiation: Negotiation, signer: Signer, *, kind: str) -> Declared:
+        message = negotiation_message(negotiation, token=signer.sign(self._claims(negotiation)))
         return Declared(
             kind="existing" if kind == "existing" else "created",
             decision_id=str(negotiation.body["decision_id"]),
@@ -430,28 +457,6 @@ class Negotiations:
         if found is None or found.ended_at or found.subject != caller.identity.subject:
             _not_found()
         return caller, found
-
-
-def _identical(
-    stored: NegotiationReads,
-    declaration: Declaration,
-    caller: Caller,
-    engine: Engine,
-    *,
-    strict: bool,
-    now: datetime,
-) -> Negotiation | None:
-    """Return the stored negotiation that answers this declaration, if it may be given again.
-
-    Asked before the work is done, and again in the transaction: of identical declarations at once, one is stored.
-    """
-    credential_id = caller.identity.credential_id
-    if not credential_id or caller.negotiation:
-        return None
-    found = stored.identical(credential_id=credential_id, digest=declaration.message.digest, strict=strict, at=now)
-    if found is None or found.bundle_digest != engine.bundle.digest:
-        return None
-    return found if found.principal == principal_of(declaration, caller.identity) else None
 
 
 def _named(caller: Caller, negotiation_id: str) -> Caller:

@@ -1,22 +1,23 @@
 """The adapters below the services: SQL tables, the writer, key files, the machine's clock and policy folders.
 
-`open_store` gives what implements `ports.Store`; `FileSigner.open` and `PepperVerifiers.open` give `ports.Signer` and
-`ports.Verifiers`.
+`open_store` gives what implements `ports.Store`; `FileKeys` is a `ports.KeyFolder`, and
+`PepperVerifiers.open` gives `ports.Verifiers`.
 SQL exists only in this package.
 """
 
 from negotiator.store.copies import Copied, back_up, restore
 from negotiator.store.engine import database_directory, database_file, database_place
 from negotiator.store.environment import FileSwitch, PolicyFolder, RandomIds, SystemClock
+from negotiator.store.key_folder import FileKeys
 from negotiator.store.keyfiles import key_file_faults
-from negotiator.store.keys import FileSigner, PepperVerifiers
+from negotiator.store.keys import PepperVerifiers
 from negotiator.store.schema import migrate
 from negotiator.store.sql_store import SqlStore, open_store
 from negotiator.store.status import StoreStatus, status_of
 
 __all__ = [
     "Copied",
-    "FileSigner",
+    "FileKeys",
     "FileSwitch",
     "PepperVerifiers",
     "PolicyFolder",

@@ -10,14 +10,15 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
 
+from negotiator.model.keys import SigningKey
 from negotiator.model.levels import Level
 from negotiator.model.records import Agent, Closing, Credential, Intent, KeyUse, Negotiation, OutcomeEnd, Proposal
 from negotiator.model.times import format_time
 from negotiator.store import statements
 from negotiator.store.hot import Row, Sql
-from negotiator.store.rows import AGENT, CREDENTIAL, INTENT, KEY_USE, NEGOTIATION, PROPOSAL, RowShape
+from negotiator.store.rows import AGENT, CREDENTIAL, INTENT, KEY_USE, NEGOTIATION, PROPOSAL, SIGNING_KEY, RowShape
 
-__all__ = ["AgentRows", "IdempotencyRows", "IntentRows", "NegotiationRows", "ProposalRows", "StateRows"]
+__all__ = ["AgentRows", "IdempotencyRows", "IntentRows", "KeyRows", "NegotiationRows", "ProposalRows", "StateRows"]
 
 T = TypeVar("T")
 
@@ -138,6 +139,37 @@ class NegotiationRows(_Rows):
 
     def _live(self, negotiation_id: str, at: datetime) -> dict[str, Any]:
         return {"of_project": self._project, "of_negotiation": negotiation_id, "at": format_time(at)}
+
+
+class KeyRows(_Rows):
+    """Signing keys (`KeyWrites`)."""
+
+    __slots__ = ()
+
+    def all(self) -> tuple[SigningKey, ...]:
+        """Return every key, retired ones too, by creation."""
+        return _all(SIGNING_KEY, self._sql.rows(statements.SIGNING_KEYS, of_project=self._project))
+
+    def add(self, key: SigningKey) -> bool:
+        """Store it; False if it is there already."""
+        return self._sql.changed(statements.ADD_SIGNING_KEY, **SIGNING_KEY.to_row(self._project, key)) == 1
+
+    def claim_usable(self, key_id: str) -> bool:
+        """Claim: it is known and not retired."""
+        return self._sql.row(statements.CLAIM_SIGNING_KEY, of_project=self._project, of_key=key_id) is not None
+
+    def rotate(self, key_id: str, at: datetime) -> bool:
+        """Let it verify only; False if it did not sign any more."""
+        values = {"of_project": self._project, "of_key": key_id, "at": format_time(at)}
+        return self._sql.changed(statements.ROTATE_SIGNING_KEY, **values) == 1
+
+    def retire(self, key_id: str, at: datetime) -> bool:
+        """Retire it and end every negotiation whose token it has signed; False if it was retired or is unknown."""
+        values = {"of_project": self._project, "of_key": key_id}
+        if self._sql.changed(statements.RETIRE_SIGNING_KEY, at=format_time(at), **values) != 1:
+            return False
+        self._sql.run(statements.END_NEGOTIATIONS_OF_KEY, new_ended_at=format_time(at), **values)
+        return True
 
 
 class IntentRows(_Rows):

@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import secrets
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,7 @@ from typing import Final
 
 from negotiator.errors import ConfigError, quoted
 
-__all__ = ["key_file_faults", "load_or_make_key_file"]
+__all__ = ["key_file_faults", "load_key_files", "load_or_make_key_file"]
 
 MAX_KEY_FILE_BYTES: Final = 16_384
 
@@ -51,6 +51,25 @@ def load_or_make_key_file(
         return _load(path)
     except OSError as problem:
         message = f"the key file {quoted(path)} cannot be used: {problem.strerror or problem}"
+        raise ConfigError(message, code="key_file_unreadable") from None
+
+
+def load_key_files(directory: Path, pattern: str, *, database_directory: Path | None) -> Mapping[str, bytes]:
+    """Return name to content of the key files that match `pattern`, by name. Makes nothing.
+
+    Args:
+        directory: need not be there.
+        pattern: as `Path.glob` takes it.
+        database_directory: where the database's files are; None for a database elsewhere.
+
+    Raises:
+        ConfigError: as `load_or_make_key_file` does.
+    """
+    try:
+        _check_present(directory, database_directory)
+        return {path.name: _load(path) for path in sorted(directory.glob(pattern))}
+    except OSError as problem:
+        message = f"the key files in {quoted(directory)} cannot be used: {problem.strerror or problem}"
         raise ConfigError(message, code="key_file_unreadable") from None
 
 

@@ -1,9 +1,9 @@
-"""The token key and the pepper: `Signer` and `Verifiers` over key files.
+"""Ed25519 keys, the tokens that they sign, and the pepper.
 
 Rules:
 
-- What a token may be is fixed here, not by the token: its header is compared byte for byte with the only one that
-  this key writes. There is no choice of algorithm to attack.
+- What a token may be is fixed here, not by the token: its `kid` names one of our keys, and its header is compared byte
+  for byte with the only one that this key writes. There is no choice of algorithm to attack.
 - A token has one spelling; the same claims give the same token.
 - Verification raises `credentials_invalid` for whatever else it is given, and nothing else.
 """
@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -21,18 +21,27 @@ from typing import Any, Final
 import jwt
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from jwt.utils import base64url_decode, base64url_encode
 
 from negotiator.canonical import canonical_bytes, decode_json
 from negotiator.errors import ConfigError, NegotiatorError, RequestError, quoted
 from negotiator.store.keyfiles import load_or_make_key_file
 
-__all__ = ["MAX_TOKEN_CHARACTERS", "TOKEN_TYPE", "FileSigner", "PepperVerifiers"]
+__all__ = [
+    "MAX_TOKEN_CHARACTERS",
+    "TOKEN_TYPE",
+    "FileSigner",
+    "PepperVerifiers",
+    "key_id_of",
+    "new_key",
+    "verified_claims",
+]
 
 TOKEN_TYPE: Final = "uaix-negotiation+jwt"  # noqa: S105 - a media type
 MAX_TOKEN_CHARACTERS: Final = 8_192
 
+_MAX_HEADER_CHARACTERS = 512
 _ALGORITHM = "EdDSA"
 _PEPPER_BYTES = 32
 _CLAIM_TYPES: Mapping[str, type] = MappingProxyType(
@@ -41,35 +50,42 @@ _CLAIM_TYPES: Mapping[str, type] = MappingProxyType(
 
 
 class FileSigner:
-    """Signs and verifies negotiation tokens with one Ed25519 key (`Signer`).
+    """One Ed25519 key (`Signer`).
 
     Source: RFC 7515, RFC 8037, RFC 7638.
     """
 
     @classmethod
-    def open(cls, directory: Path, *, database_directory: Path | None) -> FileSigner:
-        """Return the signer with the key in `directory`/token.key, which is made if it is not there.
+    def from_pem(cls, content: bytes, path: Path) -> FileSigner:
+        """Return the signer with the key in `content`, which was read from `path`.
 
         Raises:
-            ConfigError: `key_file_unsafe` or `key_file_unreadable`, naming the path.
+            ConfigError: `key_file_unreadable`, naming the path.
         """
-        content = load_or_make_key_file(
-            directory, "token.key", database_directory=database_directory, new_content=_new_token_key
-        )
-        return cls(_token_key(content, directory / "token.key"))
+        try:
+            key = serialization.load_pem_private_key(content, password=None)
+        except (ValueError, TypeError, UnsupportedAlgorithm):
+            key = None
+        if not isinstance(key, Ed25519PrivateKey):
+            message = f"{quoted(path)} holds no Ed25519 key in PKCS#8 PEM; restore it, or move it away to get a new one"
+            raise ConfigError(message, code="key_file_unreadable")
+        return cls(key)
 
     def __init__(self, key: Ed25519PrivateKey) -> None:
         self._key = key
-        self._public = key.public_key()
-        raw = self._public.public_bytes_raw()
-        self._jwk = {"crv": "Ed25519", "kty": "OKP", "x": base64url_encode(raw).decode()}
-        self._key_id = base64url_encode(hashlib.sha256(canonical_bytes(self._jwk)).digest()).decode()
-        self._header = self.sign({}).partition(".")[0]
+        self._public = base64url_encode(key.public_key().public_bytes_raw()).decode()
+        thumbprinted = canonical_bytes({"crv": "Ed25519", "kty": "OKP", "x": self._public})
+        self._key_id = base64url_encode(hashlib.sha256(thumbprinted).digest()).decode()
 
     @property
     def key_id(self) -> str:
         """The key's RFC 7638 thumbprint."""
         return self._key_id
+
+    @property
+    def public(self) -> str:
+        """The public half, base64url without padding."""
+        return self._public
 
     def sign(self, claims: Mapping[str, Any]) -> str:
         """Return the compact JWS of `claims`; the same claims give the same bytes, in whatever order they are."""
@@ -80,38 +96,65 @@ class FileSigner:
             headers={"typ": TOKEN_TYPE, "kid": self._key_id},
         )
 
-    def verify(self, token: str) -> Mapping[str, Any]:
-        """Return the claims of a token of ours; `exp` is not looked at.
 
-        Raises:
-            RequestError: `credentials_invalid`, for anything else. No other exception escapes.
-        """
-        try:
-            claims = decode_json(self._payload(token))
-        except (jwt.PyJWTError, NegotiatorError, ValueError):
-            claims = None
-        if not isinstance(claims, dict) or not _well_typed(claims):
-            message = "the negotiation token is not one of ours; declare again"
-            raise RequestError(message, code="credentials_invalid")
-        return claims
+def new_key() -> bytes:
+    """Return a new Ed25519 key in PKCS#8 PEM."""
+    return Ed25519PrivateKey.generate().private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
 
-    def _payload(self, token: str) -> bytes:
-        """Return the signed bytes.
 
-        Raises:
-            ValueError, PyJWTError: it is no token of this key.
-        """
-        if len(token) > MAX_TOKEN_CHARACTERS or not token.isascii():
-            raise ValueError(token)
-        header, _, rest = token.partition(".")
-        if header != self._header or not all(_is_canonical_base64url(part) for part in rest.split(".")):
-            raise ValueError(token)
-        payload: bytes = jwt.api_jws.decode(token, self._public, algorithms=[_ALGORITHM])
-        return payload
+def verified_claims(token: str, public: Callable[[str], str | None]) -> Mapping[str, Any]:
+    """Return the claims of a token of ours; `exp` is not looked at.
 
-    def public_keys(self) -> Mapping[str, Any]:
-        """Return the JWKS document of the public half (RFC 7517)."""
-        return {"keys": [{**self._jwk, "alg": _ALGORITHM, "kid": self._key_id, "use": "sig"}]}
+    Args:
+        token: as it was presented.
+        public: `kid` to the public half of a key whose signatures hold; None for any other.
+
+    Raises:
+        RequestError: `credentials_invalid`, for anything else. No other exception escapes.
+    """
+    try:
+        claims = decode_json(_payload(token, public))
+    except (jwt.PyJWTError, NegotiatorError, ValueError):
+        claims = None
+    if not isinstance(claims, dict) or not _well_typed(claims):
+        message = "the negotiation token is not one of ours; declare again"
+        raise RequestError(message, code="credentials_invalid")
+    return claims
+
+
+def key_id_of(token: str) -> str:
+    """Return the `kid` that a token names, unchecked; empty where it names none."""
+    try:
+        header = decode_json(base64url_decode(token[:_MAX_HEADER_CHARACTERS].partition(".")[0]))
+    except (NegotiatorError, ValueError):
+        return ""
+    key_id = header.get("kid") if isinstance(header, dict) else None
+    return key_id if isinstance(key_id, str) else ""
+
+
+def _payload(token: str, public: Callable[[str], str | None]) -> bytes:
+    """Return the signed bytes.
+
+    Raises:
+        ValueError, PyJWTError: it is no token of these keys.
+    """
+    if len(token) > MAX_TOKEN_CHARACTERS or not token.isascii():
+        raise ValueError(token)
+    key_id = key_id_of(token)
+    x = public(key_id)
+    header, _, rest = token.partition(".")
+    if x is None or header != _header(key_id) or not all(_is_canonical_base64url(part) for part in rest.split(".")):
+        raise ValueError(token)
+    key = Ed25519PublicKey.from_public_bytes(base64url_decode(x))
+    payload: bytes = jwt.api_jws.decode(token, key, algorithms=[_ALGORITHM])
+    return payload
+
+
+def _header(key_id: str) -> str:
+    """Return the only header that a token of that key has."""
+    return base64url_encode(canonical_bytes({"alg": _ALGORITHM, "kid": key_id, "typ": TOKEN_TYPE})).decode()
 
 
 class PepperVerifiers:
@@ -148,23 +191,6 @@ def _is_canonical_base64url(part: str) -> bool:
 
 def _well_typed(claims: Mapping[str, Any]) -> bool:
     return all(name not in claims or type(claims[name]) is wanted for name, wanted in _CLAIM_TYPES.items())
-
-
-def _new_token_key() -> bytes:
-    return Ed25519PrivateKey.generate().private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-
-
-def _token_key(content: bytes, path: Path) -> Ed25519PrivateKey:
-    try:
-        key = serialization.load_pem_private_key(content, password=None)
-    except (ValueError, TypeError, UnsupportedAlgorithm):
-        key = None
-    if not isinstance(key, Ed25519PrivateKey):
-        message = f"{quoted(path)} holds no Ed25519 key in PKCS#8 PEM; restore it, or move it away to get a new one"
-        raise ConfigError(message, code="key_file_unreadable")
-    return key
 
 
 def _new_pepper() -> bytes:

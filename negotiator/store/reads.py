@@ -11,7 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from negotiator.errors import UnavailableError
 from negotiator.ports import Reader
 from negotiator.store import statements
-from negotiator.store.aggregates import AgentRows, IntentRows, NegotiationRows, ProposalRows
+from negotiator.store.aggregates import AgentRows, IntentRows, KeyRows, NegotiationRows, ProposalRows
 from negotiator.store.hot import Hot, Sql
 
 __all__ = ["LedgerRows", "StoreReader", "octets", "read"]
@@ -79,6 +79,11 @@ class StoreReader:
     def negotiations(self) -> NegotiationRows:
         """Stored negotiations."""
         return NegotiationRows(self._sql, self._project)
+
+    @property
+    def keys(self) -> KeyRows:
+        """Signing keys."""
+        return KeyRows(self._sql, self._project)
 
     @property
     def intents(self) -> IntentRows:

@@ -21,6 +21,7 @@ from sqlalchemy import String, Table
 
 from negotiator.errors import RequestError, quoted
 from negotiator.model.facts import AgentFacts, DeclaredFacts
+from negotiator.model.keys import SigningKey
 from negotiator.model.levels import Level
 from negotiator.model.records import Agent, Credential, Intent, KeyUse, Negotiation, OutcomeEnd, Proposal, ProposalState
 from negotiator.model.times import format_time, parse_time
@@ -33,6 +34,7 @@ __all__ = [
     "KEY_USE",
     "NEGOTIATION",
     "PROPOSAL",
+    "SIGNING_KEY",
     "RowShape",
     "bounded",
 ]
@@ -157,6 +159,11 @@ _LEVEL = Codec(int, Level)
 _JSON = Codec(_json_text, orjson.loads)
 
 AGENT = RowShape(Agent, tables.agents, {"max_level": _LEVEL, "created_at": _TIME, "revoked_at": _MAYBE_TIME})
+SIGNING_KEY = RowShape(
+    SigningKey,
+    tables.signing_keys,
+    {"created_at": _TIME, "rotated_at": _MAYBE_TIME, "retired_at": _MAYBE_TIME},
+)
 CREDENTIAL = RowShape(Credential, tables.credentials, {"created_at": _TIME, "revoked_at": _MAYBE_TIME})
 NEGOTIATION = RowShape(
     Negotiation,

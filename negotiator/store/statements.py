@@ -23,6 +23,7 @@ from negotiator.store.tables import (
     project_state,
     projects,
     proposals,
+    signing_keys,
 )
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "ADD_NEGOTIATION",
     "ADD_PROJECT",
     "ADD_PROPOSAL",
+    "ADD_SIGNING_KEY",
     "ADD_STATE",
     "AGENTS",
     "AGENT_NAMED",
@@ -40,11 +42,13 @@ __all__ = [
     "CHANGE_STATE",
     "CLAIM_CREDENTIAL",
     "CLAIM_NEGOTIATION",
+    "CLAIM_SIGNING_KEY",
     "CLOSE_INTENT",
     "CORRECT_INTENT",
     "COUNT_OPEN_INTENTS",
     "END_NEGOTIATION",
     "END_NEGOTIATIONS",
+    "END_NEGOTIATIONS_OF_KEY",
     "ENTRY_LEAF_HASH",
     "ENTRY_LINES",
     "HEAD",
@@ -67,8 +71,11 @@ __all__ = [
     "PROPOSAL",
     "PROPOSALS_OF_SUBJECT",
     "RENEW_INTENTS",
+    "RETIRE_SIGNING_KEY",
     "REVOKE_AGENT",
     "REVOKE_CREDENTIALS",
+    "ROTATE_SIGNING_KEY",
+    "SIGNING_KEYS",
     "STATE",
     "TAKE_KEY",
     "UNFINISHED_INTENTS",
@@ -219,7 +226,36 @@ END_NEGOTIATION = (
     update(negotiations).where(_ours(negotiations), _this_negotiation, _live).values(ended_at=bindparam("new_ended_at"))
 )
 END_NEGOTIATIONS = update(negotiations).where(_ours(negotiations), _live).values(ended_at=bindparam("new_ended_at"))
+END_NEGOTIATIONS_OF_KEY = (
+    update(negotiations)
+    .where(_ours(negotiations), negotiations.c.key_id == bindparam("of_key"), negotiations.c.ended_at.is_(None))
+    .values(ended_at=bindparam("new_ended_at"))
+)
 CLAIM_NEGOTIATION = select(literal(1)).where(_ours(negotiations), _this_negotiation, _live)
+
+# Signing keys
+
+_this_key = signing_keys.c.key_id == bindparam("of_key")
+_unretired = signing_keys.c.retired_at.is_(None)
+
+SIGNING_KEYS = _select(signing_keys).order_by(signing_keys.c.created_at, signing_keys.c.key_id)
+ADD_SIGNING_KEY = insert(signing_keys).from_select(
+    [column.name for column in signing_keys.c],
+    select(*_values(signing_keys)).where(
+        ~exists().where(
+            signing_keys.c.project_id == bindparam("project_id"), signing_keys.c.key_id == bindparam("key_id")
+        )
+    ),
+)
+CLAIM_SIGNING_KEY = select(literal(1)).where(_ours(signing_keys), _this_key, _unretired)
+ROTATE_SIGNING_KEY = (
+    update(signing_keys)
+    .where(_ours(signing_keys), _this_key, _unretired, signing_keys.c.rotated_at.is_(None))
+    .values(rotated_at=bindparam("at"))
+)
+RETIRE_SIGNING_KEY = (
+    update(signing_keys).where(_ours(signing_keys), _this_key, _unretired).values(retired_at=bindparam("at"))
+)
 
 # Effects
 

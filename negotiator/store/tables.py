@@ -41,6 +41,7 @@ __all__ = [
     "project_state",
     "projects",
     "proposals",
+    "signing_keys",
 ]
 
 metadata = MetaData()
@@ -221,6 +222,22 @@ proposals = Table(
 """Memory writes that wait for a human, with the request as it would have reached the site."""
 
 Index("ix_proposals_subject", proposals.c.project_id, proposals.c.subject, proposals.c.created_at)
+
+
+signing_keys = Table(
+    "signing_keys",
+    metadata,
+    Column("project_id", _ID, nullable=False),
+    Column("key_id", _ID, nullable=False),
+    Column("purpose", _WORD, nullable=False),
+    Column("public", _SHA256, nullable=False),
+    Column("created_at", _TIME, nullable=False),
+    Column("rotated_at", _TIME),
+    Column("retired_at", _TIME),
+    PrimaryKeyConstraint("project_id", "key_id", name="pk_signing_keys"),
+    ForeignKeyConstraint(["project_id"], ["projects.project_id"], name="fk_signing_keys_projects"),
+)
+"""Public halves of the keys of all hosts; the private ones are in files."""
 
 
 ledger_head = Table(

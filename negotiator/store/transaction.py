@@ -27,7 +27,15 @@ from negotiator.model.entries import EntryDraft, EntryPosition
 from negotiator.model.times import format_time, parse_time
 from negotiator.ports import Clock, Tx
 from negotiator.store import statements, tables
-from negotiator.store.aggregates import AgentRows, IdempotencyRows, IntentRows, NegotiationRows, ProposalRows, StateRows
+from negotiator.store.aggregates import (
+    AgentRows,
+    IdempotencyRows,
+    IntentRows,
+    KeyRows,
+    NegotiationRows,
+    ProposalRows,
+    StateRows,
+)
 from negotiator.store.database import Database
 from negotiator.store.hot import Hot, Sql
 from negotiator.store.rows import bounded
@@ -142,6 +150,11 @@ class UnitTx:
     def negotiations(self) -> NegotiationRows:
         """Negotiations."""
         return NegotiationRows(self._sql, self.project)
+
+    @property
+    def keys(self) -> KeyRows:
+        """Signing keys."""
+        return KeyRows(self._sql, self.project)
 
     @property
     def intents(self) -> IntentRows:

@@ -144,6 +144,12 @@ def policies_admit_nobody(at: Scene) -> None:
     assert at.built.negotiator.use_bundle(policies_with(NO_LEVEL), actor="rival")
 
 
+def key_retired(at: Scene) -> None:
+    [listed] = at.rival.key_administration.listed()
+    at.rival.key_administration.rotate("token", actor="rival")
+    at.rival.key_administration.retire(listed.key_id, reason="stolen", actor="rival")
+
+
 @dataclass(frozen=True)
 class Row:
     """A rival, and what comes of a governed request and of a renewal.
@@ -165,6 +171,7 @@ TABLE = (
     Row(credential_revoked, INVALID, INVALID),
     Row(agent_revoked, INVALID, INVALID),
     Row(cap_lowered, EXPIRED, EXPIRED),
+    Row(key_retired, EXPIRED, EXPIRED),
     Row(policies_close, (403, "refused"), (201, ""), decided=2),
     Row(policies_admit_nobody, EXPIRED, (403, "refused"), decided=2),
 )
@@ -229,8 +236,8 @@ async def test_a_rival_that_never_stops_is_503_and_nothing_is_done(
         answer = await request_of(at)
         assert (answer.status_code, answer.json()["code"]) == (503, "ledger_unavailable"), answer.text
         assert int(answer.headers["retry-after"]) >= 1
-        assert changes == [True] * 4, "once, and again for each of the three claims"
-        assert [entry["kind"] for entry in at.built.entries()[entries:]] == ["policy"] * 4
+        assert changes == [True] * 5, "once, and again for each of the four claims"
+        assert [entry["kind"] for entry in at.built.entries()[entries:]] == ["policy"] * 5
         assert at.built.calls == []
 
 
@@ -243,6 +250,7 @@ async def test_a_rival_that_never_stops_is_503_and_nothing_is_done(
         (credential_revoked, *INVALID),
         (agent_revoked, *INVALID),
         (cap_lowered, 201, ""),
+        (key_retired, 201, ""),
         (policies_close, 201, ""),
         (policies_admit_nobody, 403, "refused"),
     ],
@@ -272,6 +280,20 @@ async def test_a_stored_answer_is_given_again_only_while_it_holds(
         if status == 201:
             assert answer.json()["body"]["bundle_digest"] == at.policies._in_force.engine.bundle.digest
             assert answer.json()["body"]["negotiation_id"] != at.negotiation_id
+
+
+async def test_a_token_is_never_signed_with_a_key_that_is_retired_by_then(tmp_path: Path, database_url: str):
+    async with scene(tmp_path, database_url) as at:
+        at.policies.between = lambda asked: key_retired(at) if asked == 1 else None
+        document = load_catalog().examples[PROFILE_OF_LEVEL[Level.L0]]
+        answer = await at.client.post(f"{PREFIX}/negotiations", json=document)
+        assert answer.status_code == 201, answer.text
+        token = answer.json()["body"]["token"]
+        by_state = {key.state: key.key_id for key in at.rival.key_administration.listed()}
+        assert by_state.keys() == {"retired", "signing"}
+        assert at.built.negotiator.key_folder.key_id(token) == by_state["signing"]
+        read = await at.client.get("/data", headers={"uaix-negotiation": token})
+        assert read.status_code == 200
 
 
 async def test_an_agent_revoked_while_it_ends_its_negotiation_ends_nothing(tmp_path: Path, database_url: str):

@@ -18,7 +18,7 @@ REGISTRIES = re.compile(
     "|".join([r"pypi\." + "org", "python" + "hosted", r"registry\." + "npmjs", r"deb\." + "debian"])
 )
 MACHINE_PATHS = re.compile(r"(?<![\w.:/}])/(?:tmp|root|home|Users|opt|work)/\w" + "|" + r"\.\./" + "shared")
-PINS = re.compile(r"^(?:[A-Za-z0-9._-]+==\S+(?: ; .+)? \\|    --hash=sha256:[0-9a-f]{64}(?: \\)?)$")
+PINS = re.compile(r"^(?:[A-Za-z0-9._-]+(?:\[[a-z]+\])?==\S+(?: ; .+)? \\|    --hash=sha256:[0-9a-f]{64}(?: \\)?)$")
 
 
 def tracked_files() -> list[Path]:

@@ -135,7 +135,7 @@ async def test_the_kill_switch_stops_agents_and_not_people(tmp_path: Path):
             built.clock.advance(1)
             assert (await client.get("/page", headers=agent)).status_code == 200
             await turn(built)
-        changes = [(entry["code"], entry["now"]) for entry in built.entries("admin")]
+        changes = [(entry["code"], entry["now"]) for entry in built.entries("admin") if "now" in entry]
         assert changes == [("kill_switch_changed", "on"), ("kill_switch_changed", "off")]
 
 

@@ -10,10 +10,10 @@ from sqlalchemy.sql import ClauseElement
 from negotiator.store import statements, transaction
 from negotiator.store.engine import database_at
 from negotiator.store.hot import Hot, Sql
-from negotiator.store.rows import AGENT, CREDENTIAL, INTENT, KEY_USE, NEGOTIATION, PROPOSAL
+from negotiator.store.rows import AGENT, CREDENTIAL, INTENT, KEY_USE, NEGOTIATION, PROPOSAL, SIGNING_KEY
 from negotiator.store.schema import migrate
 from tests.support.databases import KINDS, new_database
-from tests.support.stores import HASH, agent, appending, credential, intent, key_use, negotiation, proposal
+from tests.support.stores import HASH, agent, appending, credential, intent, key_use, negotiation, proposal, signing_key
 
 AT = "2026-05-04T03:02:01.000006Z"
 SITE = {"of_project": "site"}
@@ -63,6 +63,15 @@ SCRIPT = [
     ("END_NEGOTIATION", SITE | {"of_negotiation": "n1", "at": AT, "new_ended_at": AT}),
     ("CLAIM_NEGOTIATION", SITE | {"of_negotiation": "n1", "at": AT}),
     ("END_NEGOTIATIONS", SITE | {"at": AT, "new_ended_at": AT}),
+    ("END_NEGOTIATIONS_OF_KEY", SITE | {"of_key": "k1", "new_ended_at": AT}),
+    ("ADD_SIGNING_KEY", SIGNING_KEY.to_row("site", signing_key())),
+    ("ADD_SIGNING_KEY", SIGNING_KEY.to_row("site", signing_key())),
+    ("CLAIM_SIGNING_KEY", SITE | {"of_key": "k1"}),
+    ("ROTATE_SIGNING_KEY", SITE | {"of_key": "k1", "at": AT}),
+    ("ROTATE_SIGNING_KEY", SITE | {"of_key": "k1", "at": AT}),
+    ("RETIRE_SIGNING_KEY", SITE | {"of_key": "k1", "at": AT}),
+    ("CLAIM_SIGNING_KEY", SITE | {"of_key": "k1"}),
+    ("SIGNING_KEYS", SITE),
     ("OPEN_INTENT", INTENT.to_row("site", intent())),
     ("INTENT", SITE | {"of_decision": "d1"}),
     ("COUNT_OPEN_INTENTS", SITE),

@@ -10,11 +10,15 @@ from pathlib import Path
 import pytest
 
 from negotiator.errors import ConfigError
-from negotiator.store import FileSigner, PepperVerifiers, database_directory
+from negotiator.store import FileKeys, PepperVerifiers, database_directory
+from negotiator.store.keys import FileSigner
 
 
 def open_signer(directory: Path, database: Path | None = None) -> FileSigner:
-    return FileSigner.open(directory, database_directory=database)
+    """Return the host's first token key, as a start of the server has it."""
+    folder = FileKeys(directory, database_directory=database)
+    [signer] = folder.signers("token") or [folder.make("token")]
+    return signer
 
 
 def open_verifiers(directory: Path, database: Path | None = None) -> PepperVerifiers:
@@ -179,3 +183,18 @@ def test_keys_beside_the_databases_directory_are_fine(tmp_path, keys, name):
 
 def test_a_database_in_memory_has_no_directory():
     assert database_directory("sqlite://") is None
+
+
+def test_later_keys_lie_beside_the_first_one(keys):
+    folder = FileKeys(keys, database_directory=None)
+    first, second = folder.make("token"), folder.make("token")
+    receipt = folder.make("receipt")
+    assert {signer.key_id for signer in folder.signers("token")} == {first.key_id, second.key_id}
+    assert [signer.key_id for signer in folder.signers("receipt")] == [receipt.key_id]
+    assert {path.name for path in keys.iterdir()} == {"token.key", f"token-{second.key_id[:16]}.key", "receipt.key"}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in keys.iterdir()} == {0o600}
+
+
+def test_looking_for_keys_makes_nothing(keys):
+    assert FileKeys(keys, database_directory=None).signers("token") == []
+    assert not keys.exists()

@@ -14,7 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from negotiator.errors import RequestError
-from negotiator.store.keys import MAX_TOKEN_CHARACTERS, TOKEN_TYPE, FileSigner
+from negotiator.model.keys import SigningKey
+from negotiator.store.keys import MAX_TOKEN_CHARACTERS, TOKEN_TYPE, FileSigner, key_id_of, verified_claims
+from tests.support.stores import START
 
 KEY = Ed25519PrivateKey.from_private_bytes(b"k" * 32)
 SIGNER = FileSigner(KEY)
@@ -35,23 +37,26 @@ def header(**changes: object) -> dict[str, object]:
     return {"alg": "EdDSA", "kid": SIGNER.key_id, "typ": TOKEN_TYPE} | changes
 
 
+def verify(token: str) -> object:
+    return verified_claims(token, {SIGNER.key_id: SIGNER.public}.get)
+
+
 def refused(token: str) -> None:
     with pytest.raises(RequestError) as caught:
-        SIGNER.verify(token)
+        verify(token)
     assert caught.value.code == "credentials_invalid"
     assert token[:20] not in caught.value.message or not token
 
 
 def test_what_was_signed_verifies_and_is_deterministic():
     token = SIGNER.sign(CLAIMS)
-    assert SIGNER.verify(token) == CLAIMS
+    assert verify(token) == CLAIMS
     assert SIGNER.sign(dict(reversed(CLAIMS.items()))) == token
     assert FileSigner(KEY).sign(CLAIMS) == token
 
 
 def test_any_other_implementation_can_verify_it_with_the_published_key():
-    document = SIGNER.public_keys()
-    (key,) = document["keys"]
+    key = SigningKey(key_id=SIGNER.key_id, purpose="token", public=SIGNER.public, created_at=START).as_jwk()
     assert "d" not in key
     assert (key["kid"], key["use"], key["alg"]) == (SIGNER.key_id, "sig", "EdDSA")
     required = {name: key[name] for name in ("crv", "kty", "x")}
@@ -64,7 +69,7 @@ def test_any_other_implementation_can_verify_it_with_the_published_key():
 
 
 def test_an_expired_token_is_still_ours():
-    assert SIGNER.verify(SIGNER.sign({"exp": 1})) == {"exp": 1}
+    assert verify(SIGNER.sign({"exp": 1})) == {"exp": 1}
 
 
 HEADERS = {
@@ -90,7 +95,7 @@ def test_a_header_that_is_not_ours_is_refused_even_with_our_signature(name):
 
 def test_the_algorithm_of_the_token_is_not_believed():
     body = f"{part(header(alg='HS256'))}.{part(CLAIMS)}"
-    public = SIGNER.public_keys()["keys"][0]["x"]
+    public = SIGNER.public
     for secret in (public.encode(), base64.urlsafe_b64decode(public + "="), b""):
         refused(f"{body}.{part(hmac.new(secret, body.encode(), hashlib.sha256).digest())}")
     for signature in ("", part(b"\0" * 64)):
@@ -158,3 +163,18 @@ def test_one_changed_character_is_refused(place, letter):
     place %= len(token)
     if token[place] != letter:
         refused(token[:place] + letter + token[place + 1 :])
+
+
+def test_a_key_that_is_not_asked_for_is_not_believed():
+    token = SIGNER.sign(CLAIMS)
+    assert key_id_of(token) == SIGNER.key_id
+    with pytest.raises(RequestError):
+        verified_claims(token, lambda _key_id: None)
+    other = FileSigner(Ed25519PrivateKey.from_private_bytes(b"o" * 32))
+    with pytest.raises(RequestError):
+        verified_claims(token, {SIGNER.key_id: other.public}.get)
+
+
+@pytest.mark.parametrize("token", ["", ".", "a", "é", "e30.e30.", "bm90IGpzb24.e30.", part([1]) + ".x.y", "=" * 600])
+def test_whatever_is_no_token_names_no_key(token):
+    assert key_id_of(token) == ""

@@ -11,6 +11,7 @@ from threading import Event, Thread
 from negotiator.ledger import ChainReport, verify_chain
 from negotiator.model.entries import EntryDraft, EntryKind, EntryPosition
 from negotiator.model.facts import AgentFacts, DeclaredFacts
+from negotiator.model.keys import SigningKey
 from negotiator.model.levels import Level
 from negotiator.model.records import Agent, Credential, Intent, KeyUse, Negotiation, Proposal, ProposalState
 from negotiator.ports import Tx
@@ -80,6 +81,10 @@ async def handed_over() -> None:
 
 def agent(agent_id: str = "a1", name: str = "crawler", max_level: Level = Level.L3) -> Agent:
     return Agent(agent_id=agent_id, name=name, max_level=max_level, operated_by="ana", created_at=START)
+
+
+def signing_key(key_id: str = "k1") -> SigningKey:
+    return SigningKey(key_id=key_id, purpose="token", public="AA", created_at=START)
 
 
 def credential(credential_id: str = "c1", agent_id: str = "a1") -> Credential:

@@ -176,6 +176,9 @@ class ScriptedSite:
     wrong: Sequence[Condition] = ()
     access: Mapping[Level, Mapping[str, Any]] = field(default_factory=lambda: {lv: _answers(lv) for lv in Level})
 
+    async def refresh(self) -> None:
+        return None
+
     async def conditions(self) -> Sequence[Condition]:
         return self.wrong
 

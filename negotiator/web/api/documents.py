@@ -42,6 +42,7 @@ class DocumentRoutes:
 
         async def document(request: Request) -> Response:
             media_type = chosen_media(request, name)
+            await self._site.refresh()
             return _conditional(request, self._represent(request, name, media_type))
 
         return document

@@ -93,6 +93,10 @@ class Site(Published, Protocol):
         """How many policies the active bundle has; with none, everything is denied."""
         ...
 
+    async def refresh(self) -> None:
+        """Look again at what discovery shows and other processes may have changed; what cannot be read stays."""
+        ...
+
     async def conditions(self) -> Sequence[Condition]:
         """Return what is wrong now, beyond what the routes see themselves."""
         ...

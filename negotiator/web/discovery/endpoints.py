@@ -211,7 +211,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         name="keys",
         method="GET",
         path="/keys",
-        summary="The public keys that verify negotiation tokens (RFC 7517)",
+        summary="The public keys that verify what is signed here (RFC 7517)",
         level=Level.L1,
         media=(JSON, "application/jwk-set+json", *_PROSE),
     ),
