@@ -28,7 +28,8 @@ from starlette.types import ASGIApp
 
 from bench.ledger import DRAFT
 from negotiator.assembly import Negotiator
-from negotiator.config import RouteSettings, Settings
+from negotiator.config import BudgetSettings, RouteSettings, Settings
+from negotiator.model.budgets import BUDGETS
 from negotiator.model.entries import EntryDraft, EntryPosition
 from negotiator.policy import Engine, surface_of
 from negotiator.services.policies import Policies
@@ -50,8 +51,8 @@ def _site() -> ASGIApp:
 
 
 def _negotiator(database: str, folder: Path, *, plenty: bool, cache_size: int | None = None) -> Negotiator:
-    budgets = {"declarations_per_minute": PLENTY, "declarations_per_second": PLENTY} if plenty else {}
-    settings = Settings(database=database, keys_dir=folder / "keys", routes=ROUTES, **budgets)
+    budgets = BudgetSettings(**dict.fromkeys(BUDGETS, PLENTY) | {"free_mebibytes": 0}) if plenty else BudgetSettings()
+    settings = Settings(database=database, keys_dir=folder / "keys", routes=ROUTES, budgets=budgets)
     negotiator = Negotiator(settings)
     if cache_size is not None:
         loaded = negotiator.engine

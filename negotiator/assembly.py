@@ -32,6 +32,7 @@ from negotiator.services.budgets import Budgets
 from negotiator.services.callers import Callers
 from negotiator.services.effect_list import EffectList
 from negotiator.services.enforcement import Enforcement
+from negotiator.services.gate import Gate
 from negotiator.services.governance import Governance
 from negotiator.services.key_administration import KeyAdministration
 from negotiator.services.leases import Leases
@@ -39,12 +40,16 @@ from negotiator.services.negotiations import Negotiations, NegotiationTerms
 from negotiator.services.policies import Policies
 from negotiator.services.proposals import Proposals
 from negotiator.services.readiness import Readiness
+from negotiator.services.retention import Retention
+from negotiator.services.room import Claimant, Room
 from negotiator.services.signing import Signing
 from negotiator.services.standing import Standings
+from negotiator.services.suppressed import Suppressed
 from negotiator.shipped import load_catalog, shipped_folder
 from negotiator.store import (
     FileKeys,
     FileSwitch,
+    FolderDisk,
     PepperVerifiers,
     PolicyFolder,
     RandomIds,
@@ -158,6 +163,20 @@ class Negotiator:
         return self.settings.root_aliases
 
     @property
+    def trusted_proxies(self) -> Sequence[str]:
+        """Networks of the proxies whose `X-Forwarded-For` is believed."""
+        return self.settings.trusted_proxies
+
+    def admit_stranger(self, source: str) -> None:
+        """Take a stranger's declaration or validation into the budget of its source.
+
+        Raises:
+            UnavailableError: `over_budget` or `room_low`.
+        """
+        self.room.require(Claimant.STRANGER)
+        self.budgets.spend_declaration(source)
+
+    @property
     def own_paths(self) -> Collection[str]:
         """Exact paths outside the prefix that are ours."""
         return own_paths(self)
@@ -189,7 +208,7 @@ class Negotiator:
     async def conditions(self) -> Sequence[Condition]:
         """Return what is wrong now with what the answers stand on."""
         notices = [Condition(code=code, state="degraded", detail=detail) for code, detail in self.governance.notices]
-        return [*await self.readiness.conditions(), *notices]
+        return [*await self.readiness.conditions(), *self.room.conditions(), *notices]
 
     @cached_property
     def catalog(self) -> Catalog:
@@ -238,7 +257,30 @@ class Negotiator:
         store = open_store(self.settings.database, project=self.settings.project, clock=self.clock)
         store.attend(self.leases.chore)
         store.attend(self.governance.chore)
+        store.attend(self.suppressed.chore)
+        store.attend(Retention(negotiations_days=self.settings.limits.negotiations_kept_days).chore)
         return store
+
+    @cached_property
+    def suppressed(self) -> Suppressed:
+        """Refusals that are counted instead of recorded one by one."""
+        return Suppressed()
+
+    @cached_property
+    def budgets(self) -> Budgets:
+        """What strangers and agents may spend in this process."""
+        return Budgets(self.clock, self.settings.limits, self.suppressed)
+
+    @cached_property
+    def gate(self) -> Gate:
+        """Where declarations wait for their answer to be worked out."""
+        return Gate(most=self.settings.limits.waiting_declarations, suppressed=self.suppressed)
+
+    @cached_property
+    def room(self) -> Room:
+        """What is refused first when the disk fills."""
+        disk = FolderDisk(database_directory(self.settings.database), self.clock)
+        return Room(disk, reserve_mebibytes=self.settings.limits.free_mebibytes)
 
     @cached_property
     def leases(self) -> Leases:
@@ -260,8 +302,7 @@ class Negotiator:
     def key_folder(self) -> FileKeys:
         """The key files of this host; the first token key is made if there is none."""
         folder = FileKeys(self.settings.keys_dir, database_directory=database_directory(self.settings.database))
-        if not folder.signers("token"):
-            folder.make("token")
+        folder.first("token")
         return folder
 
     @cached_property
@@ -302,6 +343,8 @@ class Negotiator:
             policies=self.policies,
             leases=self.leases,
             governance=self.governance,
+            budgets=self.budgets,
+            room=self.room,
             clock=self.clock,
             ids=self.ids,
             prefix=self.prefix,
@@ -320,11 +363,9 @@ class Negotiator:
             catalog=self.catalog,
             clock=self.clock,
             ids=self.ids,
-            budgets=Budgets(
-                self.clock,
-                per_minute=settings.declarations_per_minute,
-                per_second=settings.declarations_per_second,
-            ),
+            budgets=self.budgets,
+            gate=self.gate,
+            room=self.room,
             terms=NegotiationTerms(
                 project=settings.project,
                 audience=settings.audience,
@@ -332,6 +373,7 @@ class Negotiator:
                 max_message_bytes=settings.max_message_bytes,
                 mode=settings.mode,
                 surface=surface_of(self.routes),
+                most_live=settings.limits.negotiations_per_agent,
             ),
             meter=self.meter,
         )
@@ -358,6 +400,11 @@ class Negotiator:
             waiting=self.store.waiting,
             open_effects=lambda: self.store.read_sync(lambda reader: reader.intents.open_count()),
             bundle_digest=lambda: self.bundle_digest,
+            budgets=lambda: {
+                "budget_spenders": self.budgets.spenders(),
+                "declarations_waiting": self.gate.inside,
+                "refusals_unwritten": self.suppressed.waiting(),
+            },
         )
 
     async def metrics(self) -> bytes:

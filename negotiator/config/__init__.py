@@ -1,5 +1,5 @@
 """Configuration: see `settings.py`."""
 
-from negotiator.config.settings import RouteSettings, Settings, UnmatchedSettings
+from negotiator.config.settings import BudgetSettings, RouteSettings, Settings, UnmatchedSettings
 
-__all__ = ["RouteSettings", "Settings", "UnmatchedSettings"]
+__all__ = ["BudgetSettings", "RouteSettings", "Settings", "UnmatchedSettings"]

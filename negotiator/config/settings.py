@@ -16,7 +16,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
@@ -26,6 +26,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from negotiator.config.toml_lines import line_of
 from negotiator.errors import ConfigError, quoted
 from negotiator.model.actions import MEMORY_ACTIONS, READ_ACTIONS, WRITE_LIKE_ACTIONS, AgentAction
+from negotiator.model.budgets import BUDGETS, Limits
 from negotiator.model.facts import ResourceFacts
 from negotiator.model.names import normalised_name
 from negotiator.model.routes import (
@@ -39,7 +40,7 @@ from negotiator.model.routes import (
     WebSocketRule,
 )
 
-__all__ = ["RouteSettings", "Settings", "UnmatchedSettings"]
+__all__ = ["BudgetSettings", "RouteSettings", "Settings", "UnmatchedSettings"]
 
 _METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "*"})
 _ENVIRONMENT_PREFIX = "NEGOTIATOR_"
@@ -144,6 +145,26 @@ class UnmatchedSettings(_Strict):
     unsafe: UnmatchedUnsafe = "deny_agents"
 
 
+def _budget(name: str) -> Any:  # noqa: ANN401 - as `Field` has it
+    row = BUDGETS[name]
+    return Field(default=row.default, ge=row.least)
+
+
+class BudgetSettings(_Strict):
+    """The `[budgets]` table; `model.budgets` says what each key means."""
+
+    declarations_per_source_and_minute: int = _budget("declarations_per_source_and_minute")
+    declarations_per_second: int = _budget("declarations_per_second")
+    declarations_per_agent_and_minute: int = _budget("declarations_per_agent_and_minute")
+    negotiations_per_agent: int = _budget("negotiations_per_agent")
+    waiting_declarations: int = _budget("waiting_declarations")
+    requests_per_source_and_minute: int = _budget("requests_per_source_and_minute")
+    requests_per_agent_and_minute: int = _budget("requests_per_agent_and_minute")
+    refusals_per_source_and_minute: int = _budget("refusals_per_source_and_minute")
+    negotiations_kept_days: int = _budget("negotiations_kept_days")
+    free_mebibytes: int = _budget("free_mebibytes")
+
+
 class Settings(_Strict):
     """Everything that an operator can set.
 
@@ -160,8 +181,7 @@ class Settings(_Strict):
         token_lifetime_seconds: how long a negotiation holds, at most an hour.
         max_message_bytes: larger messages are 413.
         effect_lease_seconds: how long an effect stands without a sign of life of its process before it is ended.
-        declarations_per_minute: budget of one source for declarations and validations.
-        declarations_per_second: budget of all sources together.
+        trusted_proxies: networks of the proxies in front of us; their `X-Forwarded-For` tells where requests come from.
         root_aliases: whether `/healthz` and its like are answered at the site's root, too.
     """
 
@@ -177,13 +197,13 @@ class Settings(_Strict):
     token_lifetime_seconds: int = Field(default=3600, ge=60, le=3600)
     max_message_bytes: int = Field(default=65_536, ge=1024, le=262_144)
     effect_lease_seconds: int = Field(default=30, ge=3, le=600)
-    declarations_per_minute: int = Field(default=60, ge=1)
-    declarations_per_second: int = Field(default=20, ge=1)
+    trusted_proxies: tuple[str, ...] = ()
     root_aliases: bool = False
     routes: tuple[RouteSettings, ...] = ()
     unmatched: UnmatchedSettings = UnmatchedSettings()
+    budgets: BudgetSettings = BudgetSettings()
 
-    @field_validator("allowed_hosts", "routes", mode="before")
+    @field_validator("allowed_hosts", "trusted_proxies", "routes", mode="before")
     @classmethod
     def _list_as_tuple(cls, value: object) -> object:
         return tuple(value) if isinstance(value, list) else value
@@ -192,6 +212,17 @@ class Settings(_Strict):
     @classmethod
     def _text_as_path(cls, value: object) -> object:
         return Path(value) if isinstance(value, str) and value else value
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _proxies_are_networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for network in value:
+            try:
+                ip_network(network)
+            except ValueError:
+                message = f"{quoted(network)} is no address and no network; write for instance 127.0.0.1 or 10.0.0.0/8"
+                raise ValueError(message) from None
+        return value
 
     @field_validator("prefix")
     @classmethod
@@ -262,6 +293,11 @@ class Settings(_Strict):
         return UnmatchedRules(safe=self.unmatched.safe, unsafe=self.unmatched.unsafe)
 
     @property
+    def limits(self) -> Limits:
+        """The budgets."""
+        return Limits(**self.budgets.model_dump())
+
+    @property
     def hosts(self) -> tuple[str, ...]:
         """The authorities that requests may name: the configured ones and that of `public_url`."""
         own = urlsplit(self.public_url).netloc
@@ -273,10 +309,14 @@ class Settings(_Strict):
         return self.public_url or "http://localhost"
 
 
-_TABLES: Mapping[str | int, type[BaseModel]] = {"routes": RouteSettings, "unmatched": UnmatchedSettings}
-_LIST_KEYS = frozenset({"allowed_hosts"})
+_TABLES: Mapping[str | int, type[BaseModel]] = {
+    "routes": RouteSettings,
+    "unmatched": UnmatchedSettings,
+    "budgets": BudgetSettings,
+}
+_LIST_KEYS = frozenset({"allowed_hosts", "trusted_proxies"})
 _NUMBER_KEYS = frozenset(name for name, field in Settings.model_fields.items() if field.annotation is int)
-_TABLE_KEYS = frozenset({"routes", "unmatched"})
+_TABLE_KEYS = frozenset(map(str, _TABLES))
 
 
 def _is_loopback(host: str) -> bool:

@@ -25,7 +25,7 @@ from negotiator.ports.aggregates import (
     ProposalWrites,
     StateWrites,
 )
-from negotiator.ports.environment import Clock, Ids, KeyFolder, PolicySource, Signer, Switch, Verifiers
+from negotiator.ports.environment import Clock, Disk, Ids, KeyFolder, PolicySource, Signer, Switch, Verifiers
 from negotiator.ports.meter import Meter, Unmetered
 from negotiator.ports.transactions import Chore, Lane, Reader, Store, Tx
 
@@ -34,6 +34,7 @@ __all__ = [
     "AgentWrites",
     "Chore",
     "Clock",
+    "Disk",
     "IdempotencyWrites",
     "Ids",
     "IntentReads",

@@ -90,6 +90,14 @@ class NegotiationWrites(NegotiationReads, Protocol):
         """Claim: it has neither ended nor expired."""
         ...
 
+    def claim_room(self, subject: str, most: int, at: datetime, *, since: datetime) -> bool:
+        """Claim: of those that `subject` was given since then, fewer than `most` are live."""
+        ...
+
+    def forget(self, before: datetime, most: int) -> int:
+        """Delete those that expired before then, at most `most`, the oldest first; return how many."""
+        ...
+
 
 class KeyReads(Protocol):
     """The public halves of signing keys, of every host."""

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from negotiator.model.keys import KeyPurpose
 
-__all__ = ["Clock", "Ids", "KeyFolder", "PolicySource", "Signer", "Switch", "Verifiers"]
+__all__ = ["Clock", "Disk", "Ids", "KeyFolder", "PolicySource", "Signer", "Switch", "Verifiers"]
 
 
 class Clock(Protocol):
@@ -107,6 +107,14 @@ class Switch(Protocol):
     @property
     def on(self) -> bool:
         """Whether it is on; where that cannot be told, it is."""
+        ...
+
+
+class Disk(Protocol):
+    """Where the database grows."""
+
+    def free_bytes(self) -> int | None:
+        """Return how many bytes are free there; None where that is not ours to know."""
         ...
 
 

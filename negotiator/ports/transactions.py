@@ -96,12 +96,14 @@ class Chore:
         name: for the log.
         every_seconds: pause between two runs, by the monotonic clock.
         unit: as any unit is: it may run again after a failure, at the next turn.
+        done: called on the writer's thread once the unit is durable.
         at_stop: run once more when the store stops, after everything that waited.
     """
 
     name: str
     every_seconds: float
     unit: Callable[[Tx], object]
+    done: Callable[[], None] | None = None
     at_stop: bool = False
 
 

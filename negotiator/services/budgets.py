@@ -1,22 +1,27 @@
-"""Budgets: how much unauthenticated work one source, and all sources together, may cause.
+"""Budgets in memory: token buckets, checked before anything is decoded, signed or queued.
 
-In memory and per process: a budget is checked before anything is decoded, signed or queued, so it must cost nothing.
-The table of sources is bounded; when it is full, sources that have not been seen share one bucket. It may be spent from
-several threads at once.
+Per process. Tables of spenders are bounded; when one is full, spenders that have not been seen share one bucket. They
+may be spent from several threads at once. What is refused is counted (`suppressed`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
+from typing import Final
 
 from negotiator.errors import UnavailableError
+from negotiator.model.budgets import Limits
+from negotiator.model.sources import spender_of
 from negotiator.ports import Clock
+from negotiator.services.suppressed import Suppressed
 
-__all__ = ["Budgets", "OverBudgetError"]
+__all__ = ["Buckets", "Budgets", "OverBudgetError", "Payment"]
 
-_MAX_SOURCES = 10_000
-_SHARED = ""
+_MAX_SPENDERS: Final = 10_000
+_SHARED: Final = ""
+_MINUTE: Final = 60.0
 
 
 class OverBudgetError(UnavailableError):
@@ -29,66 +34,140 @@ class _Bucket:
     seen: float
 
 
-class Budgets:
-    """Token buckets: one per source and one for all.
+class Buckets:
+    """One token bucket for each spender.
 
     Args:
-        per_minute: what one source may do in a minute; also its burst.
-        per_second: what all sources together may do in a second; the burst is twice that.
+        per_second: how fast a bucket fills.
+        burst: how much it holds.
     """
 
-    def __init__(self, clock: Clock, *, per_minute: int, per_second: int) -> None:
+    def __init__(self, clock: Clock, *, per_second: float, burst: float) -> None:
         self._clock = clock
-        self._per_minute = per_minute
         self._per_second = per_second
-        self._all = _Bucket(tokens=2.0 * per_second, seen=clock.monotonic())
-        self._sources: dict[str, _Bucket] = {}
+        self._burst = burst
+        self._buckets: dict[str, _Bucket] = {}
         self._forgot = clock.monotonic()
         self._lock = Lock()
 
-    def spend(self, source: str) -> None:
-        """Take one unit from the bucket of `source` and from the common one.
+    def __len__(self) -> int:
+        """Return how many spenders are known now."""
+        return len(self._buckets)
 
-        Raises:
-            OverBudgetError: `over_budget`, with the seconds until one unit is there again.
-        """
+    def take(self, spender: str) -> float:
+        """Take one token and return 0; or take none and return the seconds until there is one."""
         with self._lock:
-            self._spend(source)
+            now = self._clock.monotonic()
+            self._forget_idle(now)
+            bucket = self._bucket(spender, now)
+            bucket.tokens = min(self._burst, bucket.tokens + (now - bucket.seen) * self._per_second)
+            bucket.seen = now
+            if bucket.tokens < 1:
+                return (1 - bucket.tokens) / self._per_second if self._per_second else _MINUTE
+            bucket.tokens -= 1
+            return 0.0
 
-    def _spend(self, source: str) -> None:
-        now = self._clock.monotonic()
-        own = self._bucket(source, now)
-        _refill(own, now, rate=self._per_minute / 60, most=self._per_minute)
-        _refill(self._all, now, rate=self._per_second, most=2 * self._per_second)
-        if own.tokens < 1:
-            _refuse(60 / self._per_minute)
-        if self._all.tokens < 1:
-            _refuse(1)
-        own.tokens -= 1
-        self._all.tokens -= 1
-
-    def _bucket(self, source: str, now: float) -> _Bucket:
-        bucket = self._sources.get(source)
-        if bucket is None:
-            if len(self._sources) >= _MAX_SOURCES:
-                self._forget_idle(now)
-            name = source if len(self._sources) < _MAX_SOURCES else _SHARED
-            bucket = self._sources.setdefault(name, _Bucket(tokens=float(self._per_minute), seen=now))
-        return bucket
+    def _bucket(self, spender: str, now: float) -> _Bucket:
+        found = self._buckets.get(spender)
+        if found is None:
+            key = spender if len(self._buckets) < _MAX_SPENDERS else _SHARED
+            found = self._buckets.setdefault(key, _Bucket(tokens=self._burst, seen=now))
+        return found
 
     def _forget_idle(self, now: float) -> None:
-        """Drop, at most once a second, the sources whose bucket is full again: forgetting those changes nothing."""
+        """Drop, at most once a second, the buckets that are full again: forgetting those changes nothing."""
         if now - self._forgot < 1:
             return
         self._forgot = now
-        self._sources = {name: bucket for name, bucket in self._sources.items() if now - bucket.seen < 60}
+        full_after = self._burst / self._per_second if self._per_second else _MINUTE
+        self._buckets = {name: bucket for name, bucket in self._buckets.items() if now - bucket.seen < full_after}
 
 
-def _refill(bucket: _Bucket, now: float, *, rate: float, most: float) -> None:
-    bucket.tokens = min(most, bucket.tokens + (now - bucket.seen) * rate)
-    bucket.seen = now
+class Budgets:
+    """What callers may spend.
+
+    Each method raises `OverBudgetError`, `over_budget`, with the seconds until there is room again.
+    """
+
+    def __init__(self, clock: Clock, limits: Limits, suppressed: Suppressed) -> None:
+        self._suppressed = suppressed
+        self._everybody = Buckets(
+            clock, per_second=limits.declarations_per_second, burst=2 * limits.declarations_per_second
+        )
+        self._declarations = _a_minute(clock, limits.declarations_per_source_and_minute)
+        self._agents_declarations = _a_minute(clock, limits.declarations_per_agent_and_minute)
+        self._refusals = _a_minute(clock, limits.refusals_per_source_and_minute)
+        self._requests = _a_minute(clock, limits.requests_per_source_and_minute)
+        self._agents_requests = _a_minute(clock, limits.requests_per_agent_and_minute)
+        self._tables = (
+            self._declarations,
+            self._agents_declarations,
+            self._refusals,
+            self._requests,
+            self._agents_requests,
+        )
+
+    def spend_declaration(self, source: str) -> None:
+        """Pay for a declaration of a stranger, or for a validation."""
+        wait = self._declarations.take(spender_of(source)) or self._everybody.take("")
+        self._settle(wait, source)
+
+    def spend_agents_declaration(self, agent_id: str, source: str) -> None:
+        """Pay for a declaration of an identified agent."""
+        self._settle(self._agents_declarations.take(agent_id), source)
+
+    def spend_request(self, agent_id: str, source: str) -> None:
+        """Pay for a governed request; `agent_id` is empty for a stranger's."""
+        if agent_id:
+            self._settle(self._agents_requests.take(agent_id), source)
+        else:
+            self._settle(self._requests.take(spender_of(source)), source)
+
+    def too_many_live(self, source: str, *, most: int) -> OverBudgetError:
+        """Count and return the refusal of an agent that has all the live negotiations it may have."""
+        self._suppressed.suppress("over_budget", source)
+        message = f"this agent has {most} live negotiations; end or renew one"
+        return OverBudgetError(message, code="over_budget", retry_after_seconds=int(_MINUTE))
+
+    def has_entry(self, code: str, source: str, *, verified: bool) -> bool:
+        """Whether a refusal is recorded by itself; where it is not, it has been counted."""
+        if verified or not self._refusals.take(spender_of(source)):
+            return True
+        self._suppressed.suppress(code, source)
+        return False
+
+    def spenders(self) -> int:
+        """Return how many buckets there are now."""
+        return sum(map(len, self._tables))
+
+    def _settle(self, wait_seconds: float, source: str) -> None:
+        if wait_seconds:
+            self._suppressed.suppress("over_budget", source)
+            message = "the budget for this is spent; wait and try again"
+            raise OverBudgetError(message, code="over_budget", retry_after_seconds=max(1, round(wait_seconds)))
 
 
-def _refuse(wait_seconds: float) -> None:
-    message = "the budget for declarations and checks is spent; wait and try again"
-    raise OverBudgetError(message, code="over_budget", retry_after_seconds=max(1, round(wait_seconds)))
+class Payment:
+    """What one request pays: once, when it is known who asks, however often the request is decided.
+
+    Args:
+        spend: takes the agent's id, empty for a stranger; raises `OverBudgetError`.
+    """
+
+    def __init__(self, spend: Callable[[str], None]) -> None:
+        self._spend = spend
+        self._due = True
+
+    def make(self, agent_id: str) -> None:
+        """Pay, unless that was done.
+
+        Raises:
+            OverBudgetError: `over_budget`.
+        """
+        if self._due:
+            self._spend(agent_id)
+            self._due = False
+
+
+def _a_minute(clock: Clock, amount: int) -> Buckets:
+    return Buckets(clock, per_second=amount / _MINUTE, burst=amount)

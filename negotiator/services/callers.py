@@ -24,12 +24,13 @@ from negotiator.ports import Clock, Store, Tx, Verifiers
 from negotiator.services.credentials import parse_api_token
 from negotiator.services.signing import Signing
 
-__all__ = ["NEGOTIATION_LIVE", "NOBODY", "Caller", "Callers", "until_claimed"]
+__all__ = ["NEGOTIATIONS_LEFT", "NEGOTIATION_LIVE", "NOBODY", "Caller", "Callers", "until_claimed"]
 
 CREDENTIAL_ACTIVE = "credential_active"
 NEGOTIATION_LIVE = "negotiation_live"
+NEGOTIATIONS_LEFT = "negotiations_left"
 _CACHED = 4096
-_CLAIMS = 4  # the credential, the negotiation, the bundle (`Policies.claim`) and the key that signs (`Signing.claim`)
+_CLAIMS = 5  # credential, negotiation, room for one more, bundle (`Policies.claim`), signing key (`Signing.claim`)
 
 K = TypeVar("K")
 T = TypeVar("T")

@@ -5,6 +5,7 @@
 - The bundle is one of the claims, and an effective level that another bundle gave is worked out again under this one.
 - Allowed effects open an intent in the same transaction; `finish` writes the outcome and closes it.
 - An allowed `write_memory` never reaches the site: it becomes a pending proposal in the same transaction.
+- Requests are paid for; a stranger's refusals beyond its budget are counted instead of recorded.
 - A request without a negotiation is treated as its route rule says (`undeclared`), and recorded just the same.
 """
 
@@ -26,6 +27,7 @@ from negotiator.model.records import OutcomeEnd, Principal
 from negotiator.policy import Engine, settle
 from negotiator.ports import Clock, Ids, Lane, Meter, Store, Tx
 from negotiator.services.assessment import effective_level
+from negotiator.services.budgets import Budgets, Payment
 from negotiator.services.callers import NOBODY, Caller, Callers, until_claimed
 from negotiator.services.effects import Begun, Effect
 from negotiator.services.governance import Governance
@@ -39,6 +41,7 @@ from negotiator.services.recording import (
     undecided_members,
 )
 from negotiator.services.refusals import declaration_obligation, from_decision
+from negotiator.services.room import Claimant, Room
 
 __all__ = ["Enforcement"]
 
@@ -67,6 +70,8 @@ class Enforcement:
         policies: Policies,
         leases: Leases,
         governance: Governance,
+        budgets: Budgets,
+        room: Room,
         clock: Clock,
         ids: Ids,
         prefix: str,
@@ -77,6 +82,8 @@ class Enforcement:
         self._policies = policies
         self._leases = leases
         self._governance = governance
+        self._budgets = budgets
+        self._room = room
         self._clock = clock
         self._ids = ids
         self._prefix = prefix
@@ -86,13 +93,15 @@ class Enforcement:
         """Decide `request`, record the decision, and return it.
 
         Raises:
+            OverBudgetError: `over_budget`; nothing was recorded.
             UnavailableError: it could not be recorded, or facts kept changing; the site must not be called.
         """
         began = self._clock.monotonic()
+        payment = Payment(lambda agent_id: self._budgets.spend_request(agent_id, request.source))
         if self._governance.stops(request):
             verdict = await self._denied(request, None, code="governance_stopped", detail="agents are stopped here")
         else:
-            verdict = await until_claimed(lambda failed: self._decide_once(request, failed))
+            verdict = await until_claimed(lambda failed: self._decide_once(request, failed, payment))
         return self._counted(request, began, verdict)
 
     async def refuse(self, request: GovernedRequest, *, code: str, detail: str) -> Verdict:
@@ -126,11 +135,13 @@ class Enforcement:
         )
         return verdict if request.rule.binds else replace(verdict, mode=request.rule.mode)
 
-    async def _decide_once(self, request: GovernedRequest, failed: frozenset[str]) -> Verdict:
+    async def _decide_once(self, request: GovernedRequest, failed: frozenset[str], payment: Payment) -> Verdict:
         try:
             caller = await self._callers.resolve(request.presented, failed=failed)
         except RequestError as error:
+            payment.make("")
             return await self._refused(request, None, code=error.code, detail=error.message)
+        payment.make(caller.identity.agent_id)
         if caller.negotiation is None:
             return await self._undeclared(request, caller)
         return await self._governed(request, caller)
@@ -178,7 +189,7 @@ class Enforcement:
             obligations=obligations,
         )
         whoever = caller or Caller(identity=NOBODY)
-        decision_id = await self._record(request, members, whoever, self._claim(whoever, None))
+        decision_id = await self._record_refusal(request, members, whoever, self._claim(whoever, None), code=code)
         refusal = Refusal(
             code=code,
             detail=detail,
@@ -201,7 +212,7 @@ class Enforcement:
             members |= {} if decision.allowed else _SHADOW
             principal = Principal(type="Agent", id=query.principal.subject)
             return await self._proceed(request, members, caller, claim, principal=principal, level=level)
-        decision_id = await self._record(request, members, caller, claim)
+        decision_id = await self._record_refusal(request, members, caller, claim, code=decision.code)
         refusal = self._refusal(decision, decision_id, caller, engine)
         return Verdict(kind="refuse", decision_id=decision_id, level=query.level, refusal=refusal)
 
@@ -215,10 +226,15 @@ class Enforcement:
         principal: Principal,
         level: Level | None,
     ) -> Verdict:
-        """Record what is allowed; begin its effect, if it has one."""
+        """Record what is allowed; begin its effect, if it has one.
+
+        Raises:
+            UnavailableError: `room_low`, or it could not be recorded.
+        """
         if request.rule.reads:
             decision_id = await self._record(request, members, caller, claim)
             return Verdict(kind="proceed", decision_id=decision_id, level=level, standing=caller.standing)
+        self._room.require(Claimant.EFFECT)
         effect = Effect(
             request=request,
             caller=caller,
@@ -295,6 +311,14 @@ class Enforcement:
             caller.claim(tx)
 
         return claim
+
+    async def _record_refusal(
+        self, request: GovernedRequest, members: Mapping[str, EntryValue], caller: Caller, claim: Claim, *, code: str
+    ) -> str:
+        """Commit a refusal and return its id; or count a stranger's that is beyond its budget, and return none."""
+        if self._budgets.has_entry(code, request.source, verified=caller.identity.verified):
+            return await self._record(request, members, caller, claim)
+        return ""
 
     async def _record(
         self, request: GovernedRequest, members: Mapping[str, EntryValue], caller: Caller, claim: Claim

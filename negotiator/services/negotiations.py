@@ -1,6 +1,7 @@
 """Declarations become negotiations: decode, check, admit, work out the matrix, record, answer.
 
-- Whatever the answer is, it was recorded first, also where the body could not be read; only what is over budget is not.
+- Whatever the answer is, it was recorded first, also where the body could not be read; a stranger's refusals beyond its
+  budget, and whatever is over budget, are counted. Strangers have paid at the door (`web.door`).
 - Credentials come before the body: a bad one is refused whatever was sent with it.
 - An identical declaration under the same credential and the same policies gives the stored answer again.
 - A valid `UAIX-Negotiation` renews: same subject, a new negotiation, and the old one ends in the same transaction.
@@ -13,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
-from negotiator.errors import RequestError
+from negotiator.errors import ClaimFailed, RequestError
 from negotiator.messages import Catalog, Validator, decode_message, require_profile
 from negotiator.messages.facts import declaration_of
 from negotiator.messages.refusals import finding_of
@@ -35,15 +36,21 @@ from negotiator.services.answers import (
     negotiation_summary,
 )
 from negotiator.services.assessment import Assessment, assess, has_errors, principal_of
-from negotiator.services.budgets import Budgets
-from negotiator.services.callers import NEGOTIATION_LIVE, NOBODY, Caller, Callers, until_claimed
+from negotiator.services.budgets import Budgets, Payment
+from negotiator.services.callers import NEGOTIATION_LIVE, NEGOTIATIONS_LEFT, NOBODY, Caller, Callers, until_claimed
+from negotiator.services.gate import Gate
 from negotiator.services.policies import Policies
 from negotiator.services.recording import claim_members, presented_members
 from negotiator.services.refusals import from_admission
+from negotiator.services.room import Claimant, Room
 from negotiator.services.signing import KEY_USABLE, Signing
 from negotiator.services.validation import Validation
 
-__all__ = ["NegotiationTerms", "Negotiations"]
+__all__ = ["MAX_LIFETIME", "NegotiationTerms", "Negotiations"]
+
+
+MAX_LIFETIME: Final = timedelta(hours=1)
+"""No negotiation lives longer, whatever is configured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +64,7 @@ class NegotiationTerms:
         max_message_bytes: larger messages are refused.
         mode: whether decisions bind, where a route does not say otherwise.
         surface: the configured actions and resources, in the order of the configuration.
+        most_live: how many live negotiations an identified agent may have.
     """
 
     project: str
@@ -65,6 +73,7 @@ class NegotiationTerms:
     max_message_bytes: int
     mode: Mode
     surface: Sequence[Target]
+    most_live: int
 
 
 class _InvalidError(RequestError):
@@ -73,6 +82,17 @@ class _InvalidError(RequestError):
     def __init__(self, findings: Sequence[Finding]) -> None:
         super().__init__("the message does not conform to its profile", code="declaration_invalid")
         self.findings = tuple(findings)
+
+
+@dataclass(frozen=True, slots=True)
+class _Posted:
+    """A declaration as it came in."""
+
+    data: bytes
+    presented: Presented
+    strict: bool
+    source: str
+    payment: Payment
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +134,8 @@ class Negotiations:
         clock: Clock,
         ids: Ids,
         budgets: Budgets,
+        gate: Gate,
+        room: Room,
         terms: NegotiationTerms,
         meter: Meter,
     ) -> None:
@@ -127,6 +149,8 @@ class Negotiations:
         self._clock = clock
         self._ids = ids
         self._budgets = budgets
+        self._gate = gate
+        self._room = room
         self._terms = terms
         self._meter = meter
 
@@ -137,18 +161,20 @@ class Negotiations:
             data: the body, in any encoding.
             presented: the caller's credential and, to renew, its negotiation.
             strict: demand all eighteen body members.
-            source: the client's address, for its budget.
+            source: the client's address, for budgets.
 
         Raises:
-            OverBudgetError: `over_budget`; nothing was read.
-            UnavailableError: the answer could not be recorded.
+            OverBudgetError: `over_budget`: of the agent, of its live negotiations, or of all that wait.
+            UnavailableError: `room_low`, or the answer could not be recorded.
         """
-        self._budgets.spend(source)
+        self._room.require(Claimant.DECLARATION)
         began = self._clock.monotonic()
+        payment = Payment(lambda agent_id: self._budgets.spend_agents_declaration(agent_id, source))
+        posted = _Posted(data, presented, strict, source, payment)
         try:
-            declared = await until_claimed(lambda failed: self._create(data, presented, failed, strict=strict))
+            declared = await until_claimed(lambda failed: self._create(posted, failed))
         except RequestError as error:
-            declared = await self._refused(error, presented, None)
+            declared = await self._refused(error, presented, None, source=source)
         return self._counted(began, declared)
 
     async def refuse(self, error: RequestError, *, source: str) -> Declared:
@@ -156,15 +182,13 @@ class Negotiations:
 
         Args:
             error: what was wrong with the request.
-            source: the client's address, for its budget.
+            source: the client's address, for budgets.
 
         Raises:
-            OverBudgetError: `over_budget`; nothing was recorded.
             UnavailableError: it could not be recorded.
         """
-        self._budgets.spend(source)
         began = self._clock.monotonic()
-        return self._counted(began, await self._refused(error, Presented(), None))
+        return self._counted(began, await self._refused(error, Presented(), None, source=source))
 
     def _counted(self, began: float, declared: Declared) -> Declared:
         self._meter.decided(
@@ -231,37 +255,38 @@ class Negotiations:
             "scopes": [f"project:{self._terms.project}", f"max_level:{identity.max_level.name}"],
         }
 
-    def validate(self, data: bytes, *, strict: bool, profile: str, source: str) -> Mapping[str, Any]:
+    def validate(self, data: bytes, *, strict: bool, profile: str) -> Mapping[str, Any]:
         """Check any message and store nothing.
 
         Args:
             data: the body.
             strict: demand all members.
             profile: the profile that the caller expects; empty for any.
-            source: the client's address, for its budget.
 
         Raises:
             RequestError: `body_too_large` alone; everything else is a finding.
-            OverBudgetError: `over_budget`.
         """
-        self._budgets.spend(source)
         return self._validation.report(
             data, self._policies.engine, now=self._clock.now(), strict=strict, profile=profile
         )
 
-    async def _create(self, data: bytes, presented: Presented, failed: frozenset[str], *, strict: bool) -> Declared:
-        caller = await self._callers.resolve(presented, fresh=True, failed=failed)
+    async def _create(self, posted: _Posted, failed: frozenset[str]) -> Declared:
+        caller = await self._callers.resolve(posted.presented, fresh=True, failed=failed)
+        if caller.identity.verified:
+            posted.payment.make(caller.identity.agent_id)
+        if NEGOTIATIONS_LEFT in failed:
+            raise self._budgets.too_many_live(posted.source, most=self._terms.most_live)
         try:
-            declaration, findings = self._read(data, strict=strict)
+            declaration, findings = self._read(posted.data, strict=posted.strict)
         except RequestError as error:
-            return await self._refused(error, presented, caller)
+            return await self._refused(error, posted.presented, caller, source=posted.source)
         signer = await self._signing.signer(fresh=KEY_USABLE in failed)
-        wanted = _Wanted(declaration, caller, self._policies.engine, signer, strict)
+        wanted = _Wanted(declaration, caller, self._policies.engine, signer, posted.strict)
         now = self._clock.now()
         existing = await self._store.read(lambda reader: wanted.stored(reader.negotiations, now))
         if existing and NEGOTIATION_LIVE not in failed:
             return await self._given_again(existing, wanted)
-        return await self._negotiate(wanted, findings, presented)
+        return await self._negotiate(wanted, findings, posted)
 
     def _read(self, data: bytes, *, strict: bool) -> tuple[Declaration, list[Finding]]:
         """Return what a capability message declares, and what there is to say of its form.
@@ -290,26 +315,29 @@ class Negotiations:
         await self._store.transact(unit, Lane.DECLARATION)
         return self._answer(existing, wanted.signer, kind="existing")
 
-    async def _negotiate(self, wanted: _Wanted, findings: Sequence[Finding], presented: Presented) -> Declared:
+    async def _negotiate(self, wanted: _Wanted, findings: Sequence[Finding], posted: _Posted) -> Declared:
         negotiation_id, decision_id = self._ids.new(), self._ids.new()
         caller, engine, signer = wanted.caller, wanted.engine, wanted.signer
         named = _named(caller, negotiation_id)
-        assessment = assess(
-            engine,
-            wanted.declaration,
-            named.identity,
-            strict=wanted.strict,
-            schema_findings=findings,
-            surface=self._terms.surface,
+        assessment = await self._gate.run(
+            lambda: assess(
+                engine,
+                wanted.declaration,
+                named.identity,
+                strict=wanted.strict,
+                schema_findings=findings,
+                surface=self._terms.surface,
+            ),
+            source=posted.source,
         )
         members = {
             **assessment.entry_members(),
-            **presented_members(presented),
+            **presented_members(posted.presented),
             **claim_members(caller),
             "decision_id": decision_id,
         }
         if assessment.matrix is None:
-            return await self._not_admitted(assessment, caller, members, decision_id=decision_id)
+            return await self._not_admitted(assessment, caller, members, decision_id=decision_id, source=posted.source)
         draft = EntryDraft(kind=EntryKind.DECLARE, members={**members, "negotiation_id": negotiation_id})
 
         def unit(tx: Tx) -> Negotiation:
@@ -318,6 +346,7 @@ class Negotiations:
             self._signing.claim(tx, signer)
             if twin := wanted.stored(tx.negotiations, tx.now):
                 return twin
+            self._claim_room(tx, caller)
             if caller.negotiation:
                 tx.negotiations.end(caller.negotiation.negotiation_id, tx.now)
             position = tx.append(draft)
@@ -335,6 +364,18 @@ class Negotiations:
 
         stored = await self._store.transact(unit, Lane.DECLARATION)
         return self._answer(stored, signer, kind="created" if stored.negotiation_id == negotiation_id else "existing")
+
+    def _claim_room(self, tx: Tx, caller: Caller) -> None:
+        """Make true that an identified agent has room for one more; one that renews gives one back.
+
+        Raises:
+            ClaimFailed: `negotiations_left`.
+        """
+        most = self._terms.most_live + (caller.negotiation is not None)
+        if caller.identity.verified and not tx.negotiations.claim_room(
+            caller.identity.subject, most, tx.now, since=tx.now - MAX_LIFETIME
+        ):
+            raise ClaimFailed(NEGOTIATIONS_LEFT)
 
     def _negotiation(
         self,
@@ -399,7 +440,13 @@ class Negotiations:
         return claims
 
     async def _not_admitted(
-        self, assessment: Assessment, caller: Caller, members: Mapping[str, EntryValue], *, decision_id: str
+        self,
+        assessment: Assessment,
+        caller: Caller,
+        members: Mapping[str, EntryValue],
+        *,
+        decision_id: str,
+        source: str,
     ) -> Declared:
         public = None if caller.identity.verified else assessment.engine.bundle.public_ids
         refusal = from_admission(
@@ -411,10 +458,11 @@ class Negotiations:
             safe_default=assessment.declaration.safe_default,
         )
         refused = {**members, "decision": "deny", "code": refusal.code}
-        await self._record_refusal(refused, caller, engine=assessment.engine)
-        return Declared(kind="refused", decision_id=decision_id, refusal=refusal)
+        return await self._recorded(refusal, refused, caller, source=source, engine=assessment.engine)
 
-    async def _refused(self, error: RequestError, presented: Presented, caller: Caller | None) -> Declared:
+    async def _refused(
+        self, error: RequestError, presented: Presented, caller: Caller | None, *, source: str
+    ) -> Declared:
         """Record a declaration that could not be used, or whose credential is bad: then `caller` is None."""
         decision_id = self._ids.new()
         findings = error.findings if isinstance(error, _InvalidError) else ()
@@ -429,18 +477,27 @@ class Negotiations:
         if caller is not None:
             principal = Principal(type="Agent", id=caller.identity.subject)
             members |= {"principal": principal.as_json(), **claim_members(caller)}
-        await self._record_refusal(members, caller or Caller(identity=NOBODY))
         refusal = Refusal(
             code=error.code,
             detail=error.message,
             decision_id=decision_id,
             findings=findings or ((finding_of(error),) if error.pointer is not None else ()),
         )
-        return Declared(kind="refused", decision_id=decision_id, refusal=refusal)
+        return await self._recorded(refusal, members, caller or Caller(identity=NOBODY), source=source)
 
-    async def _record_refusal(
-        self, members: Mapping[str, EntryValue], caller: Caller, engine: Engine | None = None
-    ) -> None:
+    async def _recorded(
+        self,
+        refusal: Refusal,
+        members: Mapping[str, EntryValue],
+        caller: Caller,
+        *,
+        source: str,
+        engine: Engine | None = None,
+    ) -> Declared:
+        """Commit a refusal; or count a stranger's that is beyond its budget, which then names no decision."""
+        if not self._budgets.has_entry(refusal.code, source, verified=caller.identity.verified):
+            return Declared(kind="refused", decision_id="", refusal=replace(refusal, decision_id=""))
+
         def unit(tx: Tx) -> None:
             if engine is not None:
                 self._policies.claim(engine)
@@ -448,6 +505,7 @@ class Negotiations:
             tx.append(EntryDraft(kind=EntryKind.DECLARE, members=members))
 
         await self._store.transact(unit, Lane.DECLARATION)
+        return Declared(kind="refused", decision_id=refusal.decision_id, refusal=refusal)
 
     async def _own(
         self, negotiation_id: str, presented: Presented, failed: frozenset[str] = frozenset()

@@ -6,6 +6,7 @@ SQL exists only in this package.
 """
 
 from negotiator.store.copies import Copied, back_up, restore
+from negotiator.store.disk import FolderDisk
 from negotiator.store.engine import database_directory, database_file, database_place
 from negotiator.store.environment import FileSwitch, PolicyFolder, RandomIds, SystemClock
 from negotiator.store.key_folder import FileKeys
@@ -19,6 +20,7 @@ __all__ = [
     "Copied",
     "FileKeys",
     "FileSwitch",
+    "FolderDisk",
     "PepperVerifiers",
     "PolicyFolder",
     "RandomIds",

@@ -137,6 +137,22 @@ class NegotiationRows(_Rows):
         """Claim: it has neither ended nor expired."""
         return self.is_live(negotiation_id, at)
 
+    def claim_room(self, subject: str, most: int, at: datetime, *, since: datetime) -> bool:
+        """Claim: of those that `subject` was given since then, fewer than `most` are live."""
+        row = self._sql.row(
+            statements.COUNT_LIVE_NEGOTIATIONS,
+            of_project=self._project,
+            subject=subject,
+            since=format_time(since),
+            at=format_time(at),
+        )
+        return row is not None and row[0] < most
+
+    def forget(self, before: datetime, most: int) -> int:
+        """Delete those that expired before then, at most `most`, the oldest first; return how many."""
+        values = {"of_project": self._project, "before": format_time(before), "most": most}
+        return self._sql.changed(statements.FORGET_NEGOTIATIONS, **values)
+
     def _live(self, negotiation_id: str, at: datetime) -> dict[str, Any]:
         return {"of_project": self._project, "of_negotiation": negotiation_id, "at": format_time(at)}
 

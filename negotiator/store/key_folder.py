@@ -45,8 +45,18 @@ class FileKeys:
         files = load_key_files(self._directory, f"{purpose}*.key", database_directory=self._database_directory)
         return [FileSigner.from_pem(content, self._directory / name) for name, content in files.items()]
 
+    def first(self, purpose: KeyPurpose) -> FileSigner:
+        """Return the oldest key of that purpose, made if there is none: processes that start at once have the same.
+
+        Raises:
+            ConfigError: as `signers` does.
+        """
+        if signers := self.signers(purpose):
+            return signers[0]
+        return self._at(f"{purpose}.key", new_key())
+
     def make(self, purpose: KeyPurpose) -> FileSigner:
-        """Make a new key and its file. Of several processes that make the first one at once, all return the same.
+        """Make a new key and its file.
 
         Raises:
             ConfigError: as `signers` does.
@@ -55,6 +65,10 @@ class FileKeys:
         if os.path.lexists(self._directory / name):
             key_id = FileSigner.from_pem(content, self._directory).key_id
             name = f"{purpose}-{key_id[:_SHORT]}.key"
+        return self._at(name, content)
+
+    def _at(self, name: str, content: bytes) -> FileSigner:
+        """Return the key of that file, which has `content` if it is made now."""
         found = load_or_make_key_file(
             self._directory, name, database_directory=self._database_directory, new_content=lambda: content
         )

@@ -10,7 +10,20 @@ Rules:
 
 from __future__ import annotations
 
-from sqlalchemy import ColumnElement, Select, Table, bindparam, exists, func, insert, literal, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Integer,
+    Select,
+    Table,
+    bindparam,
+    delete,
+    exists,
+    func,
+    insert,
+    literal,
+    select,
+    update,
+)
 
 from negotiator.store.tables import (
     agents,
@@ -45,12 +58,14 @@ __all__ = [
     "CLAIM_SIGNING_KEY",
     "CLOSE_INTENT",
     "CORRECT_INTENT",
+    "COUNT_LIVE_NEGOTIATIONS",
     "COUNT_OPEN_INTENTS",
     "END_NEGOTIATION",
     "END_NEGOTIATIONS",
     "END_NEGOTIATIONS_OF_KEY",
     "ENTRY_LEAF_HASH",
     "ENTRY_LINES",
+    "FORGET_NEGOTIATIONS",
     "HEAD",
     "IDENTICAL_NEGOTIATION",
     "INTENT",
@@ -232,6 +247,21 @@ END_NEGOTIATIONS_OF_KEY = (
     .values(ended_at=bindparam("new_ended_at"))
 )
 CLAIM_NEGOTIATION = select(literal(1)).where(_ours(negotiations), _this_negotiation, _live)
+COUNT_LIVE_NEGOTIATIONS = select(func.count()).where(
+    _ours(negotiations),
+    negotiations.c.subject == bindparam("subject"),
+    negotiations.c.issued_at >= bindparam("since"),
+    _live,
+)
+FORGET_NEGOTIATIONS = delete(negotiations).where(
+    _ours(negotiations),
+    negotiations.c.negotiation_id.in_(
+        select(negotiations.c.negotiation_id)
+        .where(_ours(negotiations), negotiations.c.expires_at < bindparam("before"))
+        .order_by(negotiations.c.expires_at)
+        .limit(bindparam("most", type_=Integer))
+    ),
+)
 
 # Signing keys
 

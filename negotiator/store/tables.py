@@ -155,6 +155,7 @@ negotiations = Table(
 (OAuth, signatures), so it references nothing."""
 
 Index("ix_negotiations_identical", negotiations.c.project_id, negotiations.c.credential_id, negotiations.c.digest)
+Index("ix_negotiations_expiry", negotiations.c.project_id, negotiations.c.expires_at)
 Index("ix_negotiations_subject", negotiations.c.project_id, negotiations.c.subject, negotiations.c.issued_at)
 
 

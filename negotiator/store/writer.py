@@ -164,6 +164,8 @@ class Writer:
         for chore, result in zip(chores, results[len(jobs) :], strict=True):
             if result.error is not None:
                 _log.warning("the chore %s was not done: %s", chore.name, result.error)
+            elif chore.done is not None:
+                chore.done()
 
     def _results(self, jobs: Sequence[Job]) -> list[Result]:
         if self._link.resting:

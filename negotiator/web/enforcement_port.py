@@ -124,6 +124,19 @@ class Gateway(Protocol):
         """The authorities that are served; empty means loopback names only."""
         ...
 
+    @property
+    def trusted_proxies(self) -> Sequence[str]:
+        """Networks of the proxies whose `X-Forwarded-For` is believed."""
+        ...
+
+    def admit_stranger(self, source: str) -> None:
+        """Take a stranger's declaration or validation into the budget of its source.
+
+        Raises:
+            UnavailableError: `over_budget` or `room_low`.
+        """
+        ...
+
     async def startup(self) -> None:
         """Make ready; raises if serving would be unsafe. May never be called: a server may send no lifespan."""
         ...

@@ -43,6 +43,7 @@ from negotiator.web.presented import parse_claims, parse_credentials
 from negotiator.web.problems import ProblemPages, send_early
 from negotiator.web.routing import Ambiguous, Governs
 from negotiator.web.sockets import SocketCalls
+from negotiator.web.sources import Sources
 
 __all__ = ["Governed"]
 
@@ -65,16 +66,25 @@ class Governed:
     Args:
         gateway: for its enforcement and hosts.
         callers: classifies callers.
+        sources: tells where requests come from.
         site: calls the site.
         sockets: opens sockets.
         problems: words refusals.
     """
 
     def __init__(
-        self, gateway: Gateway, callers: Callers, site: SiteCalls, sockets: SocketCalls, problems: ProblemPages
+        self,
+        gateway: Gateway,
+        *,
+        callers: Callers,
+        sources: Sources,
+        site: SiteCalls,
+        sockets: SocketCalls,
+        problems: ProblemPages,
     ) -> None:
         self._gateway = gateway
         self._callers = callers
+        self._sources = sources
         self._site = site
         self._sockets = sockets
         self._problems = problems
@@ -99,7 +109,7 @@ class Governed:
         """Record and answer a refusal that needs no policy; of an HTTP request or, before accept, of a WebSocket."""
         caller, person = await self._callers.classify(scope)
         presented = _presented_or_nothing(scope)
-        request = _request(rule, scope, presented, caller, person)
+        request = _request(rule, scope, presented, caller, person, source=self._sources.of(scope))
         try:
             verdict = await self._gateway.enforcement.refuse(request, code=code, detail=detail)
         except NegotiatorError as error:
@@ -170,7 +180,8 @@ class Governed:
         except RequestError as error:
             problem = error
         content = await body.content() if body is not None and _is_kept(body, rule) else b""
-        request = _request(rule, scope, presented, caller, person, body=body, content=content)
+        source = self._sources.of(scope)
+        request = _request(rule, scope, presented, caller, person, source=source, body=body, content=content)
         return _Examined(request=request, body=body, error=problem)
 
     def _check(self, found: Governs | Ambiguous, scope: Scope) -> None:
@@ -239,11 +250,11 @@ def _request(
     caller: CallerClass,
     person: str,
     *,
+    source: str,
     body: WholeBody | None = None,
     content: bytes = b"",
 ) -> GovernedRequest:
     types = [value for name, value in scope["headers"] if name.lower() == b"content-type"]
-    client = scope.get("client")
     return GovernedRequest(
         method=scope.get("method", "GET").upper(),
         target=_target(scope),
@@ -251,7 +262,7 @@ def _request(
         presented=presented,
         caller_class=caller,
         person=person,
-        source=client[0] if client else "",
+        source=source,
         content_type=types[0].decode("latin-1") if types else "",
         body=content,
         body_sha256=body.sha256 if body else "",

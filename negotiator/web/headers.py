@@ -108,8 +108,10 @@ def governed_scope(scope: Scope) -> Scope:
 
 
 def answer_headers(verdict: Verdict) -> list[tuple[bytes, bytes]]:
-    """Return the headers that every governed answer carries."""
-    lines = [(b"uaix-decision", verdict.decision_id.encode("latin-1", "replace"))]
+    """Return the headers of a governed answer. A refusal that was only counted names no decision."""
+    lines = []
+    if verdict.decision_id:
+        lines.append((b"uaix-decision", verdict.decision_id.encode("latin-1", "replace")))
     if verdict.level is not None:
         lines.append((b"uaix-level", verdict.level.name.encode()))
     if verdict.mode == "shadow":

@@ -30,6 +30,11 @@ _OTHER: Final = "other"
 _ACTIONS: Final = frozenset({*AGENT_ACTIONS, "declare"})
 _CODES: Final = frozenset({*PROBLEMS, "allowed"})
 _BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_SIZES: Final = {
+    "budget_spenders": "Sources and agents whose spending is remembered.",
+    "declarations_waiting": "Declarations whose answer is being worked out or waits for that.",
+    "refusals_unwritten": "Refusals that are counted and not in the ledger yet.",
+}
 
 
 class Metrics:
@@ -39,6 +44,7 @@ class Metrics:
         waiting: how many units wait in each lane of this process.
         open_effects: how many effects have no outcome yet; may raise `UnavailableError`.
         bundle_digest: of the policies in force.
+        budgets: the present sizes of what budgets bound, by the names in `_SIZES`.
     """
 
     def __init__(
@@ -47,6 +53,7 @@ class Metrics:
         waiting: Callable[[], Mapping[Lane, int]],
         open_effects: Callable[[], int],
         bundle_digest: Callable[[], str],
+        budgets: Callable[[], Mapping[str, int]],
     ) -> None:
         self._registry = CollectorRegistry()
         self._decisions = Counter(
@@ -66,7 +73,7 @@ class Metrics:
             "Requests whose client left before anything was decided.",
             registry=self._registry,
         )
-        self._registry.register(_Present(waiting, open_effects, bundle_digest))
+        self._registry.register(_Present(waiting, open_effects, bundle_digest, budgets))
 
     def decided(self, *, decision: Literal["allow", "deny"], code: str, action: str, seconds: float) -> None:
         """Count one recorded decision."""
@@ -90,7 +97,9 @@ class _Present(Collector):
         waiting: Callable[[], Mapping[Lane, int]],
         open_effects: Callable[[], int],
         bundle_digest: Callable[[], str],
+        budgets: Callable[[], Mapping[str, int]],
     ) -> None:
+        self._budgets = budgets
         self._waiting = waiting
         self._open_effects = open_effects
         self._bundle_digest = bundle_digest
@@ -105,6 +114,8 @@ class _Present(Collector):
         for lane, units in self._waiting().items():
             queue.add_metric((lane.name.lower(),), units)
         yield queue
+        for name, size in self._budgets().items():
+            yield GaugeMetricFamily(f"negotiator_{name}", _SIZES[name], value=size)
         bundle = InfoMetricFamily("negotiator_bundle", "The policies in force.")
         bundle.add_metric((), {"digest": self._bundle_digest()})
         yield bundle

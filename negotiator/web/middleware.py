@@ -3,7 +3,7 @@
 What happens to a request:
 
     `/llms.txt`             as below; where the site answers 404, our API answers instead (`missing`)
-    our own paths           the host is checked, then our API answers
+    our own paths           the host is checked, strangers pay at the door (`door`), then our API answers
     no rule, safe           to the site, untouched but for our credentials, which are removed
     no rule, unsafe         by `unmatched.unsafe`: agents, or all but people, are refused; or it is decided
     a rule                  read, decided, recorded; then the site, a refusal or a proposal (`governed`)
@@ -32,6 +32,7 @@ from negotiator.errors import RequestError
 from negotiator.model.routes import RouteRule
 from negotiator.web.body import ClientLeft, WholeBody, read_whole
 from negotiator.web.callers import Callers, is_agent
+from negotiator.web.door import Door
 from negotiator.web.enforcement_port import Gateway
 from negotiator.web.exchange import GivenBody, OutcomeTasks, SiteCalls
 from negotiator.web.framing import (
@@ -61,6 +62,7 @@ from negotiator.web.routing import (
     Unmatched,
 )
 from negotiator.web.sockets import SocketCalls
+from negotiator.web.sources import Sources, source_of
 
 __all__ = ["NegotiatorMiddleware"]
 
@@ -82,11 +84,20 @@ class NegotiatorMiddleware:
         self._hosts = tuple(negotiator.allowed_hosts)
         self._outcomes = OutcomeTasks()
         self._problems = ProblemPages(prefix=negotiator.prefix, public_url=negotiator.public_url)
+        self._sources = Sources(negotiator.trusted_proxies)
+        self._door = Door(prefix=negotiator.prefix, admit=negotiator.admit_stranger, problems=self._problems)
         self._callers = Callers(negotiator.human_authenticator, negotiator.public_url)
         self._live = live = LiveExchanges(negotiator)
         site = SiteCalls(app, self._problems, self._outcomes, live)
         sockets = SocketCalls(app, site, self._outcomes, live)
-        self._governed = Governed(negotiator, self._callers, site, sockets, self._problems)
+        self._governed = Governed(
+            negotiator,
+            callers=self._callers,
+            sources=self._sources,
+            site=site,
+            sockets=sockets,
+            problems=self._problems,
+        )
         self._routes = RouteTable(
             negotiator.routes, negotiator.unmatched, prefix=negotiator.prefix, own_paths=negotiator.own_paths
         )
@@ -152,7 +163,11 @@ class NegotiatorMiddleware:
         except RequestError as error:
             await send_early(self._problems.error(scope, error), scope, receive, send)
             return
-        await self._gateway.api(scope, receive, send)
+        seen = self._sources.told(scope)
+        if refusal := self._door.refusal(seen, source_of(seen)):
+            await refusal(scope, receive, send)
+            return
+        await self._gateway.api(seen, receive, send)
 
     async def _is_refused(self, scope: Scope) -> bool:
         """Whether `unmatched.unsafe` refuses this caller."""

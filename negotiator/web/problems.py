@@ -110,6 +110,7 @@ _ROWS: tuple[tuple[str, int, str, str], ...] = (
     ("unsupported_media_type", 415, "a body of the wrong type", "send the body in a type that this address takes"),
     ("misdirected_host", 421, "this host is not served here", "use the site's public address"),
     ("over_budget", 429, "too many requests", _LATER),
+    ("room_low", 503, "too little room to record it", _LATER),
     ("refused", 403, "not allowed here", _STOP),
     ("policy_error", 403, "not allowed: a policy could not be evaluated", _ASK),
     ("route_not_governed", 403, "no rule lets agents do this here", "ask the site's operator for a route rule"),

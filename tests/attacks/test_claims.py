@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -21,7 +23,7 @@ from negotiator.model.levels import PROFILE_OF_LEVEL, Level
 from negotiator.model.times import format_time
 from negotiator.shipped import load_catalog
 from negotiator.store import statements, tables
-from tests.support.house import PREFIX, House, house, settings_in
+from tests.support.house import PLENTY, PREFIX, House, house, settings_in
 from tests.support.interleaving import InterruptedPolicies, interrupted, policies_with
 
 CLOSED = '@id("closed") @title("closed") forbid (principal is Uaix::Agent, action, resource is Uaix::Resource);'
@@ -50,6 +52,14 @@ class Scene:
         return agent.agent_id
 
     @property
+    def subject(self) -> str:
+        return f"agent:{self.agent_id}"
+
+    @property
+    def now(self) -> datetime:
+        return self.built.clock.now()
+
+    @property
     def negotiation_id(self) -> str:
         return str(self.built.entries("declare")[0]["negotiation_id"])
 
@@ -59,8 +69,8 @@ class Scene:
 
 
 @asynccontextmanager
-async def scene(folder: Path, database_url: str) -> AsyncIterator[Scene]:
-    with house(folder, database=database_url) as built:
+async def scene(folder: Path, database_url: str, **changes: Any) -> AsyncIterator[Scene]:
+    with house(folder, database=database_url, **changes) as built:
         policies = interrupted(built)
         api_token = built.agent(max_level=Level.L4)
         rival = Negotiator(settings_in(folder, database=database_url), clock=built.clock)
@@ -207,6 +217,26 @@ async def test_a_change_between_decision_and_commit_is_seen(
         assert at.rival.audit.verify().entries == before[0] + 1
 
 
+async def test_a_rival_that_takes_the_last_place_is_seen(tmp_path: Path, database_url: str):
+    """The quota of live negotiations: both found a place free, and one of them has it."""
+    async with scene(tmp_path, database_url, budgets=PLENTY | {"negotiations_per_agent": 2}) as at:
+
+        def between(asked: int) -> None:
+            if asked == 1:
+                [live] = at.rival.store.read_sync(lambda reader: reader.negotiations.of_subject(at.subject, at.now))
+                other = replace(live, negotiation_id=str(uuid4()), digest="0" * 64)
+                at.rival.store.transact_sync(lambda tx: tx.negotiations.add(other))
+
+        at.policies.between = between
+        entries = len(at.built.entries())
+        document = load_catalog().examples[PROFILE_OF_LEVEL[Level.L1]]
+        bearer = {"authorization": f"Bearer {at.api_token}"}
+        answer = await at.client.post(f"{PREFIX}/negotiations", json=document, headers=bearer)
+        assert (answer.status_code, answer.json()["code"]) == (429, "over_budget")
+        assert len(at.built.entries()) == entries, "it is counted"
+        assert at.built.negotiator.suppressed.waiting() == 1
+
+
 @pytest.mark.parametrize("request_of", KINDS, ids=lambda kind: kind.__name__)
 async def test_without_a_rival_each_is_decided_once(tmp_path: Path, database_url: str, request_of: Request):
     async with scene(tmp_path, database_url) as at:
@@ -236,8 +266,8 @@ async def test_a_rival_that_never_stops_is_503_and_nothing_is_done(
         answer = await request_of(at)
         assert (answer.status_code, answer.json()["code"]) == (503, "ledger_unavailable"), answer.text
         assert int(answer.headers["retry-after"]) >= 1
-        assert changes == [True] * 5, "once, and again for each of the four claims"
-        assert [entry["kind"] for entry in at.built.entries()[entries:]] == ["policy"] * 5
+        assert changes == [True] * 6, "once, and again for each of the five claims"
+        assert [entry["kind"] for entry in at.built.entries()[entries:]] == ["policy"] * 6
         assert at.built.calls == []
 
 

@@ -44,7 +44,7 @@ def _rows(section: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("section", "model", "tables"),
     [
-        ("Top level", Settings, {"routes", "unmatched"}),
+        ("Top level", Settings, {"routes", "unmatched", "budgets"}),
         ("Routes", RouteSettings, set()),
         ("Requests without a rule", UnmatchedSettings, set()),
     ],

@@ -13,7 +13,7 @@ import pytest
 from negotiator.messages import decode_message, encode_message
 from negotiator.model.levels import PROFILE_OF_LEVEL, Level
 from negotiator.shipped import load_catalog, load_examples
-from tests.support.house import PREFIX, house
+from tests.support.house import PLENTY, PREFIX, house
 
 KEYLESS = "application/vnd.uaix.keyless+json"
 NEGOTIATIONS = f"{PREFIX}/negotiations"
@@ -267,7 +267,7 @@ async def test_bytes_that_are_no_message(
 
 
 async def test_over_budget(tmp_path: Path) -> None:
-    with house(tmp_path, declarations_per_minute=2) as built:
+    with house(tmp_path, budgets=PLENTY | {"declarations_per_source_and_minute": 2}) as built:
         async with built.client() as client:
             answers = [await client.post(NEGOTIATIONS, json=example(Level.L1)) for _ in range(3)]
         assert [answer.status_code for answer in answers] == [201, 201, 429]

@@ -77,7 +77,9 @@ async def test_a_store_that_is_gone_leaves_its_number_out(tmp_path: Path):
 
 
 def test_two_of_them_share_nothing_and_words_of_others_make_no_series():
-    one, two = (Metrics(waiting=dict, open_effects=lambda: 3, bundle_digest=lambda: "ab") for _ in range(2))
+    one, two = (
+        Metrics(waiting=dict, open_effects=lambda: 3, bundle_digest=lambda: "ab", budgets=dict) for _ in range(2)
+    )
     for word in ("secret-1", "secret-2"):
         one.decided(decision="deny", code=word, action=word, seconds=0.01)
     one.abandoned()

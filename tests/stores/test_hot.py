@@ -16,6 +16,7 @@ from tests.support.databases import KINDS, new_database
 from tests.support.stores import HASH, agent, appending, credential, intent, key_use, negotiation, proposal, signing_key
 
 AT = "2026-05-04T03:02:01.000006Z"
+LATER = "2027-05-04T03:02:01.000006Z"
 SITE = {"of_project": "site"}
 SLOT = {"subject": "agent:a1", "method": "POST", "route": "POST /comments", "key_sha256": HASH}
 ENTRY = {
@@ -62,6 +63,7 @@ SCRIPT = [
     ("CLAIM_NEGOTIATION", SITE | {"of_negotiation": "n1", "at": AT}),
     ("END_NEGOTIATION", SITE | {"of_negotiation": "n1", "at": AT, "new_ended_at": AT}),
     ("CLAIM_NEGOTIATION", SITE | {"of_negotiation": "n1", "at": AT}),
+    ("COUNT_LIVE_NEGOTIATIONS", SITE | {"subject": "agent:a1", "since": AT, "at": AT}),
     ("END_NEGOTIATIONS", SITE | {"at": AT, "new_ended_at": AT}),
     ("END_NEGOTIATIONS_OF_KEY", SITE | {"of_key": "k1", "new_ended_at": AT}),
     ("ADD_SIGNING_KEY", SIGNING_KEY.to_row("site", signing_key())),
@@ -72,6 +74,8 @@ SCRIPT = [
     ("RETIRE_SIGNING_KEY", SITE | {"of_key": "k1", "at": AT}),
     ("CLAIM_SIGNING_KEY", SITE | {"of_key": "k1"}),
     ("SIGNING_KEYS", SITE),
+    ("FORGET_NEGOTIATIONS", SITE | {"before": LATER, "most": 1}),
+    ("NEGOTIATION", SITE | {"of_negotiation": "n1"}),
     ("OPEN_INTENT", INTENT.to_row("site", intent())),
     ("INTENT", SITE | {"of_decision": "d1"}),
     ("COUNT_OPEN_INTENTS", SITE),

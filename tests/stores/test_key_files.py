@@ -16,9 +16,7 @@ from negotiator.store.keys import FileSigner
 
 def open_signer(directory: Path, database: Path | None = None) -> FileSigner:
     """Return the host's first token key, as a start of the server has it."""
-    folder = FileKeys(directory, database_directory=database)
-    [signer] = folder.signers("token") or [folder.make("token")]
-    return signer
+    return FileKeys(directory, database_directory=database).first("token")
 
 
 def open_verifiers(directory: Path, database: Path | None = None) -> PepperVerifiers:

@@ -131,9 +131,14 @@ class ScriptedGateway:
     allowed_hosts: Sequence[str] = ()
     standings: ScriptedStandings = field(default_factory=ScriptedStandings)
     standing_check_seconds: float = 0.0
+    trusted_proxies: Sequence[str] = ()
+    strangers: list[str] = field(default_factory=list)
     meter: CountingMeter = field(default_factory=CountingMeter)
     startup_error: Exception | None = None
     life: list[str] = field(default_factory=list)
+
+    def admit_stranger(self, source: str) -> None:
+        self.strangers.append(source)
 
     async def startup(self) -> None:
         self.life.append("startup")

@@ -18,12 +18,13 @@ from starlette.types import ASGIApp
 
 from negotiator.assembly import Negotiator
 from negotiator.config import Settings
+from negotiator.model.budgets import BUDGETS
 from negotiator.model.levels import PROFILE_OF_LEVEL, Level
 from negotiator.shipped import load_catalog
 from negotiator.web.middleware import NegotiatorMiddleware
 from tests.support.time import StillClock
 
-__all__ = ["PREFIX", "House", "house", "settings_in"]
+__all__ = ["PLENTY", "PREFIX", "House", "house", "settings_in"]
 
 PREFIX = "/uaix/v1"
 
@@ -45,6 +46,9 @@ ROUTES: tuple[dict[str, Any], ...] = (
     {"match": "POST /task", "action": "run_task", "resource": "tasks"},
     {"match": "PUT /memory/{path:path}", "action": "write_memory", "resource": "memory"},
 )
+
+PLENTY = {name: 0 if name == "free_mebibytes" else 10_000 for name in BUDGETS}
+"""Budgets that no test spends by accident, and no reserve: the machine's disk is not what is tested."""
 
 
 @dataclass
@@ -94,8 +98,7 @@ def settings_in(folder: Path, **changes: Any) -> Settings:
         "database": f"sqlite:///{folder / 'data' / 'negotiator.db'}",
         "keys_dir": folder / "keys",
         "routes": list(ROUTES),
-        "declarations_per_minute": 10_000,
-        "declarations_per_second": 10_000,
+        "budgets": PLENTY,
     }
     return Settings.model_validate(values | changes)
 

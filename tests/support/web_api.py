@@ -108,8 +108,8 @@ class ScriptedNegotiations:
             _fail("declaration_required")
         return {"identity": {"kind": "api_token"}, "negotiations": [], "scopes": ["project:default"]}
 
-    def validate(self, data: bytes, *, strict: bool, profile: str, source: str) -> Mapping[str, Any]:
-        self.asked.append({"data": data, "strict": strict, "profile": profile, "source": source})
+    def validate(self, data: bytes, *, strict: bool, profile: str) -> Mapping[str, Any]:
+        self.asked.append({"data": data, "strict": strict, "profile": profile})
         return _given(self.report)
 
     def _find(self, negotiation_id: str, presented: Presented) -> None:

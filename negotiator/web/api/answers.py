@@ -26,9 +26,10 @@ COMMAND_HEADERS = {
 
 
 def declared_headers(declared: Declared) -> dict[str, str]:
-    """Return the headers that name the recorded decision and the effective level."""
+    """Return the headers that name the recorded decision, if there is one, and the effective level."""
     level = {"UAIX-Level": declared.level.name} if declared.level is not None else {}
-    return {"UAIX-Decision": declared.decision_id, **level}
+    decision = {"UAIX-Decision": declared.decision_id} if declared.decision_id else {}
+    return {**decision, **level}
 
 
 def json_answer(value: Any, *, status: int = 200) -> Response:  # noqa: ANN401 - any JSON value

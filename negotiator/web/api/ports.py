@@ -26,7 +26,7 @@ class Negotiations(Protocol):
             data: the request's body, in any of the three encodings.
             presented: the claims of the request's headers.
             strict: whether all eighteen body fields are demanded.
-            source: the client's address, for budgets.
+            source: where the request comes from, for budgets.
         """
         ...
 
@@ -54,7 +54,7 @@ class Negotiations(Protocol):
         """Return the caller's identity, negotiations and scopes."""
         ...
 
-    def validate(self, data: bytes, *, strict: bool, profile: str, source: str) -> Mapping[str, Any]:
+    def validate(self, data: bytes, *, strict: bool, profile: str) -> Mapping[str, Any]:
         """Return `{valid, profile, encoding, digest, findings[]}` of any bytes; `profile` may be empty."""
         ...
 

@@ -1,7 +1,7 @@
 """`validate`: check any message, store nothing.
 
-Whatever is wrong with the message is a finding of a 200; only a body that is too large or of another type, and a spent
-budget, are problems. The answer is JSON whatever `Accept` says (RFC 9110 section 12.1 lets a server do so).
+Whatever is wrong with the message is a finding of a 200; only a body that is too large or of another type is a
+problem. The answer is JSON whatever `Accept` says (RFC 9110 section 12.1 lets a server do so).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from negotiator.web.api.answers import json_answer
 from negotiator.web.api.ports import Site
-from negotiator.web.api.requests import flag, message_body, source_of
+from negotiator.web.api.requests import flag, message_body
 
 __all__ = ["ValidationRoutes"]
 
@@ -32,6 +32,5 @@ class ValidationRoutes:
             data,
             strict=strict,
             profile=request.query_params.get("profile", ""),
-            source=source_of(request),
         )
         return json_answer(report)
