@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -44,6 +44,8 @@ __all__ = ["RouteSettings", "Settings", "UnmatchedSettings"]
 _METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "*"})
 _ENVIRONMENT_PREFIX = "NEGOTIATOR_"
 _ENVIRONMENT_CONFIG = "NEGOTIATOR_CONFIG"
+
+_PATH_KEYS = ("keys_dir", "policies_dir", "kill_switch")
 
 Name = Annotated[str, Field(min_length=1, max_length=256)]
 
@@ -163,6 +165,8 @@ class Settings(_Strict):
         declarations_per_minute: budget of one source for declarations and validations.
         declarations_per_second: budget of all sources together.
         root_aliases: whether `/healthz` and its like are answered at the site's root, too.
+        log_format: how `negotiator serve` writes its log.
+        access_log: whether it logs each request, too.
     """
 
     project: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")] = "default"
@@ -180,6 +184,8 @@ class Settings(_Strict):
     declarations_per_minute: int = Field(default=60, ge=1)
     declarations_per_second: int = Field(default=20, ge=1)
     root_aliases: bool = False
+    log_format: Literal["text", "json"] = "text"
+    access_log: bool = False
     routes: tuple[RouteSettings, ...] = ()
     unmatched: UnmatchedSettings = UnmatchedSettings()
 
@@ -188,7 +194,7 @@ class Settings(_Strict):
     def _list_as_tuple(cls, value: object) -> object:
         return tuple(value) if isinstance(value, list) else value
 
-    @field_validator("keys_dir", "policies_dir", "kill_switch", mode="before")
+    @field_validator(*_PATH_KEYS, mode="before")
     @classmethod
     def _text_as_path(cls, value: object) -> object:
         return Path(value) if isinstance(value, str) and value else value
@@ -276,6 +282,8 @@ class Settings(_Strict):
 _TABLES: Mapping[str | int, type[BaseModel]] = {"routes": RouteSettings, "unmatched": UnmatchedSettings}
 _LIST_KEYS = frozenset({"allowed_hosts"})
 _NUMBER_KEYS = frozenset(name for name, field in Settings.model_fields.items() if field.annotation is int)
+_FLAG_KEYS = frozenset(name for name, field in Settings.model_fields.items() if field.annotation is bool)
+_FLAGS = {"true": True, "1": True, "false": False, "0": False}
 _TABLE_KEYS = frozenset({"routes", "unmatched"})
 
 
@@ -306,7 +314,7 @@ def _parse(text: str, file: Path | None) -> dict[str, Any]:
 
 def _anchor_paths(values: dict[str, Any], folder: Path) -> None:
     """Make relative paths of a file relative to its folder."""
-    for key in ("keys_dir", "policies_dir", "kill_switch"):
+    for key in _PATH_KEYS:
         if isinstance(values.get(key), str):
             values[key] = folder / values[key]
     scheme, separator, location = str(values.get("database", "")).partition(":///")
@@ -326,6 +334,10 @@ def _from_environment(variables: Mapping[str, str]) -> dict[str, Any]:
             values[key] = [part.strip() for part in text.split(",") if part.strip()]
         elif key in _NUMBER_KEYS and text.isascii() and text.isdigit():
             values[key] = int(text)
+        elif key in _FLAG_KEYS:
+            values[key] = _FLAGS.get(text.lower(), text)
+        elif key in _PATH_KEYS:
+            values[key] = text or Settings.model_fields[key].default
         else:
             values[key] = text
     return values
