@@ -21,6 +21,7 @@ from negotiator.assembly import Negotiator
 from negotiator.cli.application import app_option, application
 from negotiator.cli.output import config_option
 from negotiator.cli.reach import check_reach
+from negotiator.cli.signals import kill_switch_signals
 from negotiator.cli.site import settings_of
 from negotiator.config import Settings
 from negotiator.errors import ConfigError, UnavailableError, quoted
@@ -50,7 +51,7 @@ def command(*, config: Path | None, host: str, port: int, app: str) -> None:
     negotiator = Negotiator(settings)
     site: ASGIApp = NegotiatorMiddleware(application(app), negotiator=negotiator)
     asyncio.run(negotiator.startup())
-    with _listening(host, port) as listener:
+    with _listening(host, port) as listener, kill_switch_signals(negotiator.turn_kill_switch):
         _announce(f"serving on {_address(listener)}{settings.prefix}/ (stop with Ctrl-C)", settings)
         served = AccessLog(site) if settings.access_log else site
         _run(

@@ -177,7 +177,7 @@ class Settings(_Strict):
     keys_dir: Path = Path("var/keys")
     policies_dir: Path | None = None
     mode: Mode = "enforce"
-    kill_switch: Path | None = None
+    kill_switch: Path = Path("var/kill-switch")
     token_lifetime_seconds: int = Field(default=3600, ge=60, le=3600)
     max_message_bytes: int = Field(default=65_536, ge=1024, le=262_144)
     effect_lease_seconds: int = Field(default=30, ge=3, le=600)

@@ -216,7 +216,7 @@ def test_paths_in_the_environment_are_paths_and_relative_to_the_working_director
 def test_an_empty_path_in_the_environment_is_the_default(tmp_path: Path) -> None:
     text = f'policies_dir = "p"\nkill_switch = "k"\n{GOOD}'
     settings = Settings.load(write(tmp_path, text), {f"NEGOTIATOR_{key.upper()}": "" for key in _PATH_KEYS})
-    assert (settings.policies_dir, settings.kill_switch, settings.keys_dir) == (None, None, Path("var/keys"))
+    assert {key: getattr(settings, key) for key in _PATH_KEYS} == {key: getattr(Settings(), key) for key in _PATH_KEYS}
 
 
 def test_every_path_is_known_as_one() -> None:
