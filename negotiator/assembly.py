@@ -290,8 +290,19 @@ class Negotiator:
     @cached_property
     def governance(self) -> Governance:
         """Whether decisions bind, and whether agents are let in at all."""
-        switch = FileSwitch(self.settings.kill_switch, self.clock) if self.settings.kill_switch else None
-        return Governance(mode=self.mode, rules=self.routes, switch=switch)
+        return Governance(mode=self.mode, rules=self.routes, switch=FileSwitch(self.settings.kill_switch, self.clock))
+
+    def turn_kill_switch(self, *, on: bool) -> None:
+        """Stop agents, or let them in again: in effect first, then recorded. Blocks, so call it in a thread.
+
+        Raises:
+            ConfigError: `kill_switch_unwritable`; turned on it is on in this process alone, turned off it stays on.
+            UnavailableError: it is in effect, and is recorded when the ledger can be written again.
+        """
+        try:
+            self.governance.turn(on=on)
+        finally:
+            self.store.transact_sync(self.governance.record)
 
     @cached_property
     def effects(self) -> EffectList:

@@ -23,6 +23,7 @@ prefix = "/uaix/v1"
 database = "sqlite:///var/data/negotiator.db"
 keys_dir = "var/keys"
 policies_dir = "policies"
+kill_switch = "var/kill-switch"           # while this file exists, no agent is let through
 
 [unmatched]
 safe = "pass"                 # GET, HEAD and OPTIONS without a rule go to the site untouched

@@ -6,23 +6,32 @@ Everything that can be wrong with the configuration is found before the first co
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 import socket
+import sys
 from pathlib import Path
 from typing import NoReturn
 
 import click
 import uvicorn
+from starlette.types import ASGIApp
 
 from negotiator.assembly import Negotiator
 from negotiator.cli.application import app_option, application
 from negotiator.cli.output import config_option
 from negotiator.cli.reach import check_reach
+from negotiator.cli.signals import kill_switch_signals
 from negotiator.cli.site import settings_of
+from negotiator.config import Settings
 from negotiator.errors import ConfigError, UnavailableError, quoted
+from negotiator.web.access_log import AccessLog
+from negotiator.web.log_lines import configure_logs
 from negotiator.web.middleware import NegotiatorMiddleware
 
 __all__ = ["command"]
+
+_log = logging.getLogger("negotiator.serve")
 
 
 @click.command(name="serve")
@@ -38,14 +47,27 @@ def command(*, config: Path | None, host: str, port: int, app: str) -> None:
     if not app and "root_aliases" not in settings.model_fields_set:
         settings = settings.model_copy(update={"root_aliases": True})
     check_reach(settings, host)
+    configure_logs(settings.log_format, sys.stderr)
     negotiator = Negotiator(settings)
-    site = NegotiatorMiddleware(application(app), negotiator=negotiator)
+    site: ASGIApp = NegotiatorMiddleware(application(app), negotiator=negotiator)
     asyncio.run(negotiator.startup())
-    with _listening(host, port) as listener:
-        click.echo(f"serving on {_address(listener)}{settings.prefix}/ (stop with Ctrl-C)", err=True)
+    with _listening(host, port) as listener, kill_switch_signals(negotiator.turn_kill_switch):
+        _announce(f"serving on {_address(listener)}{settings.prefix}/ (stop with Ctrl-C)", settings)
+        served = AccessLog(site) if settings.access_log else site
         _run(
-            uvicorn.Config(site, log_level="info", access_log=False, proxy_headers=False, server_header=False), listener
+            uvicorn.Config(
+                served, log_config=None, log_level="info", access_log=False, proxy_headers=False, server_header=False
+            ),
+            listener,
         )
+
+
+def _announce(sentence: str, settings: Settings) -> None:
+    """Say where the site is: to people, or to whatever reads the log."""
+    if settings.log_format == "json":
+        _log.info(sentence)
+    else:
+        click.echo(sentence, err=True)
 
 
 def _run(config: uvicorn.Config, listener: socket.socket) -> None:

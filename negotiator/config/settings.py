@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from ipaddress import ip_address, ip_network
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -45,6 +45,8 @@ __all__ = ["BudgetSettings", "RouteSettings", "Settings", "UnmatchedSettings"]
 _METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "*"})
 _ENVIRONMENT_PREFIX = "NEGOTIATOR_"
 _ENVIRONMENT_CONFIG = "NEGOTIATOR_CONFIG"
+
+_PATH_KEYS = ("keys_dir", "policies_dir", "kill_switch")
 
 Name = Annotated[str, Field(min_length=1, max_length=256)]
 
@@ -183,6 +185,8 @@ class Settings(_Strict):
         effect_lease_seconds: how long an effect stands without a sign of life of its process before it is ended.
         trusted_proxies: networks of the proxies in front of us; their `X-Forwarded-For` tells where requests come from.
         root_aliases: whether `/healthz` and its like are answered at the site's root, too.
+        log_format: how `negotiator serve` writes its log.
+        access_log: whether it logs each request, too.
     """
 
     project: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")] = "default"
@@ -193,12 +197,14 @@ class Settings(_Strict):
     keys_dir: Path = Path("var/keys")
     policies_dir: Path | None = None
     mode: Mode = "enforce"
-    kill_switch: Path | None = None
+    kill_switch: Path = Path("var/kill-switch")
     token_lifetime_seconds: int = Field(default=3600, ge=60, le=3600)
     max_message_bytes: int = Field(default=65_536, ge=1024, le=262_144)
     effect_lease_seconds: int = Field(default=30, ge=3, le=600)
     trusted_proxies: tuple[str, ...] = ()
     root_aliases: bool = False
+    log_format: Literal["text", "json"] = "text"
+    access_log: bool = False
     routes: tuple[RouteSettings, ...] = ()
     unmatched: UnmatchedSettings = UnmatchedSettings()
     budgets: BudgetSettings = BudgetSettings()
@@ -208,7 +214,7 @@ class Settings(_Strict):
     def _list_as_tuple(cls, value: object) -> object:
         return tuple(value) if isinstance(value, list) else value
 
-    @field_validator("keys_dir", "policies_dir", "kill_switch", mode="before")
+    @field_validator(*_PATH_KEYS, mode="before")
     @classmethod
     def _text_as_path(cls, value: object) -> object:
         return Path(value) if isinstance(value, str) and value else value
@@ -316,6 +322,8 @@ _TABLES: Mapping[str | int, type[BaseModel]] = {
 }
 _LIST_KEYS = frozenset({"allowed_hosts", "trusted_proxies"})
 _NUMBER_KEYS = frozenset(name for name, field in Settings.model_fields.items() if field.annotation is int)
+_FLAG_KEYS = frozenset(name for name, field in Settings.model_fields.items() if field.annotation is bool)
+_FLAGS = {"true": True, "1": True, "false": False, "0": False}
 _TABLE_KEYS = frozenset(map(str, _TABLES))
 
 
@@ -346,7 +354,7 @@ def _parse(text: str, file: Path | None) -> dict[str, Any]:
 
 def _anchor_paths(values: dict[str, Any], folder: Path) -> None:
     """Make relative paths of a file relative to its folder."""
-    for key in ("keys_dir", "policies_dir", "kill_switch"):
+    for key in _PATH_KEYS:
         if isinstance(values.get(key), str):
             values[key] = folder / values[key]
     scheme, separator, location = str(values.get("database", "")).partition(":///")
@@ -366,6 +374,10 @@ def _from_environment(variables: Mapping[str, str]) -> dict[str, Any]:
             values[key] = [part.strip() for part in text.split(",") if part.strip()]
         elif key in _NUMBER_KEYS and text.isascii() and text.isdigit():
             values[key] = int(text)
+        elif key in _FLAG_KEYS:
+            values[key] = _FLAGS.get(text.lower(), text)
+        elif key in _PATH_KEYS:
+            values[key] = text or Settings.model_fields[key].default
         else:
             values[key] = text
     return values

@@ -29,6 +29,7 @@ def demo_settings(folder: Path) -> Settings:
     return Settings(
         database=f"sqlite:///{folder / 'data' / 'negotiator.db'}",
         keys_dir=folder / "keys",
+        kill_switch=folder / "kill-switch",
         routes=DEMO_ROUTES,
         effect_lease_seconds=3,
         unmatched=UnmatchedSettings(),

@@ -106,7 +106,19 @@ class Switch(Protocol):
 
     @property
     def on(self) -> bool:
-        """Whether it is on; where that cannot be told, it is."""
+        """Whether it is on, as of less than a second ago; where that cannot be told, it is."""
+        ...
+
+    def look(self) -> Mapping[str, bool]:
+        """Return where it is on now: a place that several processes may share, or, named "", this process alone."""
+        ...
+
+    def turn(self, *, on: bool) -> None:
+        """Turn it on or off, for every process that shares its place.
+
+        Raises:
+            ConfigError: `kill_switch_unwritable`; turned on it is on in this process alone, turned off it stays on.
+        """
         ...
 
 

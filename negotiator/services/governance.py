@@ -6,12 +6,14 @@
 - While the kill switch is on, every governed request is refused, but those of people where the route lets people in
   undeclared.
 - A change of either is an `admin` entry, at the latest ten seconds after a process of the new kind has begun to write.
+  The switch is remembered by its place: hosts that have switches of their own do not record each other's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from negotiator.canonical import sha256_hex
 from negotiator.model.entries import EntryDraft, EntryKind, EntryValue
 from negotiator.model.governed import GovernedRequest
 from negotiator.model.routes import Mode, RouteRule
@@ -29,10 +31,10 @@ class Governance:
     Args:
         mode: of the site.
         rules: of the routes, each with the mode that holds for it.
-        switch: the kill switch, if there is one.
+        switch: the kill switch.
     """
 
-    def __init__(self, *, mode: Mode, rules: Sequence[RouteRule], switch: Switch | None) -> None:
+    def __init__(self, *, mode: Mode, rules: Sequence[RouteRule], switch: Switch) -> None:
         self._modes = _described(mode, rules)
         self._switch = switch
 
@@ -48,13 +50,23 @@ class Governance:
         if "shadow" in self._modes:
             found.append(("mode_shadow", f"denials do not bind: {self._modes}"))
         if self.stopped:
-            found.append(("governance_stopped", "the kill switch is on; remove its file to let agents in"))
+            found.append(
+                ("governance_stopped", "the kill switch is on; remove its file to let agents in, or send SIGUSR2")
+            )
         return found
 
     @property
     def stopped(self) -> bool:
         """Whether the kill switch is on."""
-        return self._switch is not None and self._switch.on
+        return self._switch.on
+
+    def turn(self, *, on: bool) -> None:
+        """Turn the kill switch on or off; `record` writes the entry.
+
+        Raises:
+            ConfigError: `kill_switch_unwritable`, as `Switch.turn` does.
+        """
+        self._switch.turn(on=on)
 
     def stops(self, request: GovernedRequest) -> bool:
         """Whether the kill switch keeps this request out."""
@@ -67,7 +79,9 @@ class Governance:
     def record(self, tx: Tx) -> None:
         """The unit: an entry for each change since it was last recorded."""
         _record(tx, "mode", self._modes, usual="enforce", code="mode_changed")
-        _record(tx, "kill_switch", "on" if self.stopped else "off", usual="off", code="kill_switch_changed")
+        for place, on in self._switch.look().items():
+            name = f"kill_switch:{place or sha256_hex(tx.owner.encode())[:16]}"
+            _record(tx, name, "on" if on else "off", usual="off", code="kill_switch_changed")
 
 
 def _described(mode: Mode, rules: Sequence[RouteRule]) -> str:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+import platform
 import secrets
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 import uuid_utils
 
-from negotiator.errors import PolicyError, quoted
+from negotiator.canonical import sha256_hex
+from negotiator.errors import ConfigError, PolicyError, quoted
 from negotiator.ports import Clock
 
 __all__ = ["MAX_POLICY_FILES", "MAX_POLICY_FILE_BYTES", "FileSwitch", "PolicyFolder", "RandomIds", "SystemClock"]
@@ -48,24 +50,56 @@ class RandomIds:
 
 
 class FileSwitch:
-    """A switch that is on while a file exists (`Switch`). It is looked for at most once a second.
+    """A switch that is on while a file exists (`Switch`), for all processes that have the same path on the same host.
 
-    Where it cannot be told whether the file exists, it counts as there.
+    - It is looked for at most once a second. Where it cannot be told whether the file exists, it counts as there.
+    - Where the file cannot be made, the switch is on in this process alone, until it is turned off.
     """
 
     def __init__(self, path: Path, clock: Clock) -> None:
         self._path = path
         self._clock = clock
+        self._place = sha256_hex(f"{platform.node()}:{path.absolute()}".encode())[:16]
         self._looked_at = float("-inf")
-        self._on = True
+        self._file_is_there = True
+        self._on_here = False
 
     @property
     def on(self) -> bool:
-        """Whether the file exists, as of less than a second ago."""
-        now = self._clock.monotonic()
-        if now - self._looked_at >= 1.0:
-            self._looked_at, self._on = now, self._is_there()
-        return self._on
+        """Whether it is on, as of less than a second ago."""
+        if self._clock.monotonic() - self._looked_at >= 1.0:
+            self.look()
+        return self._on_here or self._file_is_there
+
+    def look(self) -> Mapping[str, bool]:
+        """Look at once."""
+        self._looked_at, self._file_is_there = self._clock.monotonic(), self._is_there()
+        return {self._place: self._file_is_there, "": self._on_here}
+
+    def turn(self, *, on: bool) -> None:
+        """Make the file or remove it.
+
+        Raises:
+            ConfigError: `kill_switch_unwritable`.
+        """
+        try:
+            if on:
+                self._make()
+            else:
+                self._path.unlink(missing_ok=True)
+            self._on_here = False
+        except OSError as problem:
+            self._on_here = self._on_here or on
+            what, why = "on" if on else "off", problem.strerror or problem
+            message = f"the kill switch {quoted(self._path)} cannot be turned {what} for every process: {why}"
+            raise ConfigError(message, code="kill_switch_unwritable") from None
+        finally:
+            self.look()
+
+    def _make(self) -> None:
+        if not os.path.lexists(self._path):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._path.touch(mode=0o600)
 
     def _is_there(self) -> bool:
         try:

@@ -78,7 +78,7 @@ class PostgresDatabase:
 
     def writing_engine(self) -> Engine:
         """Return an engine that keeps no connections."""
-        return create_engine(self.url, poolclass=NullPool, connect_args=_connect_args(_WRITING))
+        return create_engine(self.url, poolclass=NullPool, hide_parameters=True, connect_args=_connect_args(_WRITING))
 
     def reading_engine(self) -> Engine:
         """Return an engine whose connections can only read, at most `READER_CONNECTIONS` of them."""
@@ -90,6 +90,7 @@ class PostgresDatabase:
             pool_timeout=_READER_WAIT_SECONDS,
             pool_pre_ping=True,
             isolation_level="REPEATABLE READ",
+            hide_parameters=True,
             connect_args=_connect_args(_READING),
         )
 

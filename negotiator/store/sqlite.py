@@ -91,7 +91,7 @@ class SqliteDatabase:
 
     def writing_engine(self) -> Engine:
         """Return an engine whose transactions take the write lock at once."""
-        engine = create_engine(self._existing, poolclass=NullPool, connect_args=_connect_args())
+        engine = create_engine(self._existing, poolclass=NullPool, hide_parameters=True, connect_args=_connect_args())
         _configure(engine, pragmas=_PRAGMAS, begin=_BEGIN_WRITING)
         return engine
 
@@ -103,6 +103,7 @@ class SqliteDatabase:
             pool_size=READER_CONNECTIONS,
             max_overflow=0,
             pool_timeout=_READER_WAIT_SECONDS,
+            hide_parameters=True,
             connect_args=_connect_args(),
         )
         _configure(engine, pragmas=(*_PRAGMAS, "PRAGMA query_only = ON"), begin="BEGIN")
@@ -119,7 +120,7 @@ class SqliteDatabase:
             return self.reading_engine()
         mode = {"mode": "ro"} if file.with_name(f"{file.name}-wal").exists() else {"immutable": "1"}
         url = self.url.set(database=f"file:{quote(str(file))}", query={**mode, "uri": "true"})
-        engine = create_engine(url, poolclass=NullPool, connect_args=_connect_args())
+        engine = create_engine(url, poolclass=NullPool, hide_parameters=True, connect_args=_connect_args())
         _configure(engine, pragmas=(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}",), begin="BEGIN")
         return engine
 

@@ -26,7 +26,7 @@ from negotiator.errors import RequestError
 from negotiator.model.governed import Presented
 from negotiator.web.headers import single_header
 
-__all__ = ["MAX_EVIDENCE_IDS", "parse_claims", "parse_credentials", "parse_presented"]
+__all__ = ["MAX_EVIDENCE_IDS", "parse_claims", "parse_credentials", "parse_presented", "trace_id_of"]
 
 MAX_EVIDENCE_IDS = 32
 
@@ -84,7 +84,7 @@ def parse_claims(scope: Scope, known: Presented) -> Presented:
         idempotency_key=_idempotency_key(scope),
         consent=_matched(scope, b"uaix-consent", _NAME),
         evidence=_evidence(scope),
-        trace_id=_trace_id(scope),
+        trace_id=trace_id_of(scope),
     )
 
 
@@ -148,8 +148,14 @@ def _evidence(scope: Scope) -> tuple[str, ...]:
     return tuple(dict.fromkeys(ids))
 
 
-def _trace_id(scope: Scope) -> str:
-    """Source: W3C Trace Context section 3.2; a later version may have more after the flags."""
+def trace_id_of(scope: Scope) -> str:
+    """Return the trace id of `traceparent`; empty where there is none.
+
+    Source: W3C Trace Context section 3.2; a later version may have more after the flags.
+
+    Raises:
+        RequestError: `header_malformed`.
+    """
     name = b"traceparent"
     value = single_header(scope, name)
     if value is None:

@@ -2,16 +2,19 @@
 
 Each is planted where a caller or an operator puts one: headers of ours, well-formed and not, the site's own
 credentials, queries, bodies, API tokens, key files. Looked through afterwards: every row and every byte of the
-database, the ledger, the log at DEBUG, every problem, the metrics and every discovery document. What is kept on purpose
-(the correlation id, the trace id) is looked for in the same way and must be found: so the search is known to find.
+database, the ledger, the log at DEBUG in each of its formats and with a line for each request, every problem, the
+metrics and every discovery document. What is kept on purpose (the correlation id, the trace id) is looked for in the
+same way and must be found: so the search is known to find.
 """
 
 from __future__ import annotations
 
 import base64
+import io
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -23,7 +26,9 @@ from sqlalchemy import MetaData, create_engine, select
 from negotiator.canonical import sha256_hex
 from negotiator.model.levels import PROFILE_OF_LEVEL, Level
 from negotiator.shipped import load_catalog
+from negotiator.web.access_log import AccessLog
 from negotiator.web.discovery.endpoints import ENDPOINTS
+from negotiator.web.log_lines import log_handler
 from tests.support.house import PREFIX, House, house
 
 KEPT: Final = {"correlation": "kept-correlation-7f3a", "trace": "ab" * 16}
@@ -157,10 +162,26 @@ def head_and_body(answer: httpx.Response) -> bytes:
     return repr(answer.headers.multi_items()).encode() + answer.content
 
 
+@contextmanager
+def lines_of_both_formats() -> Iterator[Mapping[str, io.StringIO]]:
+    """Write the log of this test in each format, too; the test's own client is no part of it."""
+    streams = {"log as text": io.StringIO(), "log as JSON": io.StringIO()}
+    handlers = [log_handler("text", streams["log as text"]), log_handler("json", streams["log as JSON"])]
+    for handler in handlers:
+        handler.addFilter(lambda record: not record.name.startswith(THE_TESTS_OWN_CLIENT))
+        logging.getLogger().addHandler(handler)
+    try:
+        yield streams
+    finally:
+        for handler in handlers:
+            logging.getLogger().removeHandler(handler)
+
+
 async def test_no_secret_is_found_again(tmp_path: Path, database_url: str, caplog: pytest.LogCaptureFixture):
     caplog.set_level(logging.DEBUG)
     secrets = {name: secret_of(name) for name in PLANTED}
-    with house(tmp_path, database=database_url) as built:
+    with lines_of_both_formats() as logs, house(tmp_path, database=database_url) as built:
+        built.app = AccessLog(built.app)
         async with built.client() as client:
             answers = [await client.request(**sent.with_secret(secrets[name])) for name, sent in PLANTED.items()]
             real, more = await use_real_ones(built, client)
@@ -172,6 +193,7 @@ async def test_no_secret_is_found_again(tmp_path: Path, database_url: str, caplo
     problems = [answer for answer in [*answers, *more] if answer.status_code >= 400]
     places["problems"] = b"\n".join(map(head_and_body, problems))
     records = [record for record in caplog.records if not record.name.startswith(THE_TESTS_OWN_CLIENT)]
+    places |= {name: stream.getvalue().encode() for name, stream in logs.items()}
     places["log"] = "\n".join(f"{record.getMessage()} {record.__dict__}" for record in records).encode()
 
     secrets |= real | key_files(tmp_path)
@@ -188,4 +210,7 @@ async def test_no_secret_is_found_again(tmp_path: Path, database_url: str, caplo
     for kept in KEPT.values():
         assert kept.encode() in places["ledger"]
         assert kept.encode() in places["database"]
+    for name in logs:
+        assert KEPT["trace"].encode() in places[name]
+        assert places[name].count(b"negotiator.access") > len(PLANTED)
     assert b"negotiator_decisions_total{" in places["documents and metrics"]

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from negotiator.config import RouteSettings, Settings, UnmatchedSettings
+from negotiator.config.settings import _PATH_KEYS
 from negotiator.errors import ConfigError
 
 GOOD = """\
@@ -189,3 +190,36 @@ def test_a_socket_that_cannot_be_governed_so_refuses_to_load(tmp_path, action, v
     with pytest.raises(ConfigError) as caught:
         Settings.load(file)
     assert (caught.value.code, words in caught.value.message) == ("config_invalid", True)
+
+
+@pytest.mark.parametrize(
+    ("text", "flag"), [("true", True), ("1", True), ("True", True), ("false", False), ("0", False)]
+)
+def test_a_flag_in_the_environment(text: str, flag: bool) -> None:
+    settings = Settings.load(None, {"NEGOTIATOR_ACCESS_LOG": text, "NEGOTIATOR_ROOT_ALIASES": text})
+    assert (settings.access_log, settings.root_aliases) == (flag, flag)
+
+
+@pytest.mark.parametrize("text", ["", "yes", "on", "2", "truth", " true"])
+def test_what_is_no_flag_refuses(text: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Settings.load(None, {"NEGOTIATOR_ACCESS_LOG": text})
+    assert "access_log: input should be a valid boolean" in caught.value.message
+
+
+def test_paths_in_the_environment_are_paths_and_relative_to_the_working_directory(tmp_path: Path) -> None:
+    variables = {f"NEGOTIATOR_{key.upper()}": f"some/{key}" for key in _PATH_KEYS}
+    settings = Settings.load(write(tmp_path, GOOD), variables)
+    assert {key: getattr(settings, key) for key in _PATH_KEYS} == {key: Path(f"some/{key}") for key in _PATH_KEYS}
+
+
+def test_an_empty_path_in_the_environment_is_the_default(tmp_path: Path) -> None:
+    text = f'policies_dir = "p"\nkill_switch = "k"\n{GOOD}'
+    settings = Settings.load(write(tmp_path, text), {f"NEGOTIATOR_{key.upper()}": "" for key in _PATH_KEYS})
+    assert {key: getattr(settings, key) for key in _PATH_KEYS} == {key: getattr(Settings(), key) for key in _PATH_KEYS}
+
+
+def test_every_path_is_known_as_one() -> None:
+    assert set(_PATH_KEYS) == {
+        k for k, field in Settings.model_fields.items() if field.annotation in (Path, Path | None)
+    }
