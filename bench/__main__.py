@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from bench import decide, declaration, ledger, passthrough, store
+from bench import decide, declaration, ledger, over_http, passthrough, store
 from bench.measure import Row
 
 RESULTS = Path(__file__).parent / "results.json"
@@ -17,6 +17,7 @@ ROOMS: tuple[Callable[[], Iterable[Row]], ...] = (
     ledger.rows,
     store.rows,
     passthrough.rows,
+    over_http.rows,
 )
 
 

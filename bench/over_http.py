@@ -4,7 +4,7 @@
 `durable_vs_not_effect`    an effect, decided anew: intent and outcome recorded over nothing recorded
 `durable_cached_rate`      governed reads from the cache, against HTTP and one durable entry without policies
 `request_sum`              a declaration over the sum of its parts: bare Cedar, the schema's check, HTTP and one entry
-`governed_under_flood`     governed reads while 1,000 anonymous declarations a second arrive, against none
+`governed_under_flood`     an agent's governed reads while 1,000 anonymous declarations a second arrive, against none
 `passthrough_p99_busy`     the slowest 1 % of ungoverned requests while decisions run at half capacity, against idle
 """
 
@@ -50,20 +50,23 @@ _DECLARATION = orjson.dumps(load_catalog().examples[PROFILE_OF_LEVEL[Level.L2]])
 @dataclass(frozen=True, slots=True)
 class _Server:
     port: int
+    api_token: str
 
-    def get(self, path: str, token: str = "") -> bytes:
+    def get(self, path: str, token: str = "", *, identified: bool = False) -> bytes:
         own = f"UAIX-Negotiation: {token}\r\n" if token else ""
+        own += f"UAIX-Credential: {self.api_token}\r\n" if identified else ""
         return f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n{own}\r\n".encode()
 
     def post(self, path: str, body: bytes) -> bytes:
         head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nContent-Type: application/json\r\n"
         return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
-    def token(self) -> str:
+    def token(self, *, identified: bool = False) -> str:
+        own = {"uaix-credential": self.api_token} if identified else {}
         answer = httpx.post(
             f"http://127.0.0.1:{self.port}/uaix/v1/negotiations",
             content=_DECLARATION,
-            headers={"content-type": "application/json"},
+            headers={"content-type": "application/json", **own},
         )
         return str(answer.raise_for_status().json()["body"]["token"])
 
@@ -167,7 +170,7 @@ class _Noting(Engine):
 
 def _under_flood(kind: str) -> Iterator[Row]:
     with _running("shipped", kind) as server, _loop() as loop:
-        request = server.get("/page", server.token())
+        request = server.get("/page", server.token(identified=True), identified=True)
         with _load(server, server.post("/uaix/v1/negotiations", _DECLARATION), 1_000) as pressed:
             burst = lambda: loop.run_until_complete(_burst(server, request, _BURST))  # noqa: E731
             name = "governed_under_flood" if kind == "sqlite" else f"governed_under_flood_{kind}"
@@ -247,7 +250,8 @@ def _running(variant: str, kind: str = "sqlite") -> Iterator[_Server]:
         assert process.stdout is not None
         assert process.stdin is not None
         try:
-            yield _Server(int(process.stdout.readline()))
+            port, api_token = process.stdout.readline().decode().split()
+            yield _Server(int(port), api_token)
         finally:
             process.stdin.close()
             process.wait(30)

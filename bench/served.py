@@ -1,4 +1,6 @@
-"""`python -m bench.served VARIANT DATABASE FOLDER`: a server for the benchmarks over HTTP; prints its port.
+"""`python -m bench.served VARIANT DATABASE FOLDER`: a server for the benchmarks over HTTP.
+
+It prints its port and the API token of an agent.
 
 | variant | what answers |
 | --- | --- |
@@ -31,6 +33,7 @@ from negotiator.assembly import Negotiator
 from negotiator.config import BudgetSettings, RouteSettings, Settings
 from negotiator.model.budgets import BUDGETS
 from negotiator.model.entries import EntryDraft, EntryPosition
+from negotiator.model.levels import Level
 from negotiator.policy import Engine, surface_of
 from negotiator.services.policies import Policies
 from negotiator.web.middleware import NegotiatorMiddleware
@@ -105,22 +108,25 @@ def _floor(negotiator: Negotiator) -> ASGIApp:
     return Starlette(routes=[Route("/{path:path}", page, methods=["GET", "POST"])])
 
 
-VARIANTS: Mapping[str, Callable[[str, Path], ASGIApp]] = {
-    "whole": lambda database, folder: _house(_negotiator(database, folder, plenty=True, cache_size=0)),
-    "cached": lambda database, folder: _house(_negotiator(database, folder, plenty=True)),
-    "shipped": lambda database, folder: _house(_negotiator(database, folder, plenty=False)),
-    "forgetful": lambda database, folder: _forgetful(_negotiator(database, folder, plenty=True, cache_size=0)),
-    "floor": lambda database, folder: _floor(_negotiator(database, folder, plenty=True)),
+VARIANTS: Mapping[str, tuple[Callable[[Negotiator], ASGIApp], bool, int | None]] = {
+    "whole": (_house, True, 0),
+    "cached": (_house, True, None),
+    "shipped": (_house, False, None),
+    "forgetful": (_forgetful, True, 0),
+    "floor": (_floor, True, None),
 }
 
 
 async def main(variant: str, database: str, folder: str) -> None:
-    app = VARIANTS[variant](database, Path(folder))
+    build, plenty, cache_size = VARIANTS[variant]
+    negotiator = _negotiator(database, Path(folder), plenty=plenty, cache_size=cache_size)
+    api_token = negotiator.administration.add_agent("bench", max_level=Level.L3, actor="bench").api_token
+    app = build(negotiator)
     server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", access_log=False))
     serving = asyncio.ensure_future(server.serve())
     while not server.started:  # noqa: ASYNC110 - uvicorn has no event for it
         await asyncio.sleep(0.01)
-    print(server.servers[0].sockets[0].getsockname()[1], flush=True)
+    print(server.servers[0].sockets[0].getsockname()[1], api_token, flush=True)
     await asyncio.to_thread(sys.stdin.read)
     server.should_exit = True
     await serving
