@@ -40,6 +40,7 @@ from negotiator.services.negotiations import Negotiations, NegotiationTerms
 from negotiator.services.policies import Policies
 from negotiator.services.proposals import Proposals
 from negotiator.services.readiness import Readiness
+from negotiator.services.replays import Replays, forgetting
 from negotiator.services.retention import Retention
 from negotiator.services.room import Claimant, Room
 from negotiator.services.signing import Signing
@@ -259,6 +260,8 @@ class Negotiator:
         store.attend(self.governance.chore)
         store.attend(self.suppressed.chore)
         store.attend(Retention(negotiations_days=self.settings.limits.negotiations_kept_days).chore)
+        lifetime = timedelta(hours=self.settings.key_lifetime_hours)
+        store.attend(forgetting(lifetime))
         return store
 
     @cached_property
@@ -286,6 +289,11 @@ class Negotiator:
     def leases(self) -> Leases:
         """Effects under way in this process, and stalled ones of others."""
         return Leases(self.clock, lease_seconds=self.settings.effect_lease_seconds)
+
+    @cached_property
+    def replays(self) -> Replays:
+        """Idempotency keys that were used."""
+        return Replays(self.store, max_answer_bytes=self.settings.max_stored_answer_bytes)
 
     @cached_property
     def governance(self) -> Governance:
@@ -353,6 +361,7 @@ class Negotiator:
             callers=self.callers,
             policies=self.policies,
             leases=self.leases,
+            replays=self.replays,
             governance=self.governance,
             budgets=self.budgets,
             room=self.room,
