@@ -43,7 +43,9 @@ from negotiator.services.readiness import Readiness
 from negotiator.services.replays import Replays, forgetting
 from negotiator.services.retention import Retention
 from negotiator.services.room import Claimant, Room
+from negotiator.services.settlements import Settlements
 from negotiator.services.signing import Signing
+from negotiator.services.site_credentials import SiteCredentials
 from negotiator.services.standing import Standings
 from negotiator.services.suppressed import Suppressed
 from negotiator.shipped import load_catalog, shipped_folder
@@ -402,6 +404,22 @@ class Negotiator:
     def proposals(self) -> Proposals:
         """Memory proposals, as their authors see them."""
         return Proposals(store=self.store, callers=self.callers)
+
+    @cached_property
+    def site_credentials(self) -> SiteCredentials:
+        """Credentials of the site itself."""
+        return SiteCredentials(store=self.store, verifiers=self.verifiers, ids=self.ids)
+
+    @cached_property
+    def settlements(self) -> Settlements:
+        """Effects, one by one, and what is said of them afterwards."""
+        return Settlements(
+            store=self.store,
+            callers=self.callers,
+            credentials=self.site_credentials,
+            policies=self.policies,
+            project=self.settings.project,
+        )
 
     @cached_property
     def standings(self) -> Standings:

@@ -186,6 +186,15 @@ class Intent:
     end: OutcomeEnd | None = None
     settled: Settled | None = None
 
+    @property
+    def state(self) -> Literal["running", "ended", "outcome_unknown", "settled"]:
+        """Where it stands, in one word."""
+        if self.ended_at is None:
+            return "running"
+        if self.end is not OutcomeEnd.INTERRUPTED:
+            return "ended"
+        return "outcome_unknown" if self.settled is None else "settled"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteAnswer:
