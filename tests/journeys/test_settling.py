@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
+from negotiator.errors import UnsureError
 from negotiator.model.governed import Outcome, Presented, Verdict
 from negotiator.model.levels import Level
 from negotiator.model.records import OutcomeEnd, Settled, SiteAnswer
@@ -299,3 +300,31 @@ async def test_what_is_no_settlement_settles_nothing(tmp_path: Path, body: bytes
         unknown = await at.settle("done", effect_id="01890a5d-ac96-774b-bcce-b302099a8057")
         assert (unknown.status_code, unknown.json()["code"]) == (404, "not_found")
         assert (await at.task()).json()["code"] == "outcome_unknown"
+
+
+async def test_a_key_whose_site_was_never_called_is_free_again(
+    tmp_path: Path, database: str, monkeypatch: pytest.MonkeyPatch
+):
+    """The answer of the intent's commit was lost: 503, the site was not called, and the key must not say otherwise."""
+    async with scene(tmp_path, database, interrupted=False) as at:
+        store = at.built.negotiator.store
+        original = type(store).transact
+
+        async def lost(self: Any, unit: Any, *rest: Any) -> Any:
+            await original(self, unit, *rest)
+            message = "the answer of the commit was lost"
+            raise UnsureError(message, code="ledger_unavailable")
+
+        own = at.headers | {"idempotency-key": "k-2"}
+        with monkeypatch.context() as away:
+            away.setattr(type(store), "transact", lost)
+            answer = await at.client.post("/task", content=b"x", headers=own)
+            assert (answer.status_code, answer.json()["code"]) == (503, "ledger_unavailable")
+        at.built.clock.advance(10)
+        await store.transact(lambda _tx: None)
+        closed = at.built.entries("outcome")[-1]
+        assert (closed["end"], closed["site_not_called"]) == ("aborted", True)
+        assert (await at.client.post("/task", content=b"x", headers=own)).text == "from the site"
+        again = await at.client.post("/task", content=b"x", headers=own)
+        assert again.headers["idempotent-replayed"] == "true"
+        assert at.built.calls == ["POST /task"]
