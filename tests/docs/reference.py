@@ -30,8 +30,6 @@ def _between(name: str) -> re.Pattern[str]:
 
 _ROUTES = _between("routes")
 _BUDGETS = _between("budgets")
-_WHO = {"none": "anybody", "optional": "anybody; a credential counts", "required": "its owner"}
-_ROUTES = re.compile(r"(?<=<!-- routes: made by `make reference` -->\n).*?(?=<!-- end of routes -->)", re.DOTALL)
 _WHO = {"none": "anybody", "optional": "anybody; a credential counts", "required": "its owner", "site": "the site"}
 
 
