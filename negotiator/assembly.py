@@ -40,9 +40,12 @@ from negotiator.services.negotiations import Negotiations, NegotiationTerms
 from negotiator.services.policies import Policies
 from negotiator.services.proposals import Proposals
 from negotiator.services.readiness import Readiness
+from negotiator.services.replays import Replays, forgetting
 from negotiator.services.retention import Retention
 from negotiator.services.room import Claimant, Room
+from negotiator.services.settlements import Settlements
 from negotiator.services.signing import Signing
+from negotiator.services.site_credentials import SiteCredentials
 from negotiator.services.standing import Standings
 from negotiator.services.suppressed import Suppressed
 from negotiator.shipped import load_catalog, shipped_folder
@@ -259,6 +262,8 @@ class Negotiator:
         store.attend(self.governance.chore)
         store.attend(self.suppressed.chore)
         store.attend(Retention(negotiations_days=self.settings.limits.negotiations_kept_days).chore)
+        lifetime = timedelta(hours=self.settings.key_lifetime_hours)
+        store.attend(forgetting(lifetime))
         return store
 
     @cached_property
@@ -286,6 +291,11 @@ class Negotiator:
     def leases(self) -> Leases:
         """Effects under way in this process, and stalled ones of others."""
         return Leases(self.clock, lease_seconds=self.settings.effect_lease_seconds)
+
+    @cached_property
+    def replays(self) -> Replays:
+        """Idempotency keys that were used."""
+        return Replays(self.store, max_answer_bytes=self.settings.max_stored_answer_bytes)
 
     @cached_property
     def governance(self) -> Governance:
@@ -353,6 +363,7 @@ class Negotiator:
             callers=self.callers,
             policies=self.policies,
             leases=self.leases,
+            replays=self.replays,
             governance=self.governance,
             budgets=self.budgets,
             room=self.room,
@@ -393,6 +404,22 @@ class Negotiator:
     def proposals(self) -> Proposals:
         """Memory proposals, as their authors see them."""
         return Proposals(store=self.store, callers=self.callers)
+
+    @cached_property
+    def site_credentials(self) -> SiteCredentials:
+        """Credentials of the site itself."""
+        return SiteCredentials(store=self.store, verifiers=self.verifiers, ids=self.ids)
+
+    @cached_property
+    def settlements(self) -> Settlements:
+        """Effects, one by one, and what is said of them afterwards."""
+        return Settlements(
+            store=self.store,
+            callers=self.callers,
+            credentials=self.site_credentials,
+            policies=self.policies,
+            project=self.settings.project,
+        )
 
     @cached_property
     def standings(self) -> Standings:

@@ -36,6 +36,7 @@ COMMANDS = MappingProxyType(
         "policy": ("negotiator.cli.policies", "Check policies before they decide anything."),
         "record": ("negotiator.cli.records", "Check, convert and digest UAI-1 messages."),
         "routes": ("negotiator.cli.routes", "Check the route rules."),
+        "site": ("negotiator.cli.site_credentials", "Credentials with which the site settles effects."),
         "store": ("negotiator.cli.store", "Look after the database: migrate, status, backup, restore."),
         "serve": ("negotiator.cli.serve", "Serve a website behind the negotiator."),
     }

@@ -184,6 +184,8 @@ class Settings(_Strict):
         max_message_bytes: larger messages are 413.
         effect_lease_seconds: how long an effect stands without a sign of life of its process before it is ended.
         trusted_proxies: networks of the proxies in front of us; their `X-Forwarded-For` tells where requests come from.
+        key_lifetime_hours: how long an idempotency key and the answer behind it are kept.
+        max_stored_answer_bytes: larger answers are not kept for their key.
         root_aliases: whether `/healthz` and its like are answered at the site's root, too.
         log_format: how `negotiator serve` writes its log.
         access_log: whether it logs each request, too.
@@ -202,6 +204,8 @@ class Settings(_Strict):
     max_message_bytes: int = Field(default=65_536, ge=1024, le=262_144)
     effect_lease_seconds: int = Field(default=30, ge=3, le=600)
     trusted_proxies: tuple[str, ...] = ()
+    key_lifetime_hours: int = Field(default=24, ge=1, le=8760)
+    max_stored_answer_bytes: int = Field(default=65_536, ge=0, le=16_777_216)
     root_aliases: bool = False
     log_format: Literal["text", "json"] = "text"
     access_log: bool = False

@@ -46,13 +46,13 @@ _TOKENS: Mapping[str, re.Pattern[str]] = {
     "pypi": re.compile(_LEFT + r"pypi-(?P<body>[A-Za-z0-9_-]{50,255}+)"),
     "sendgrid": re.compile(r"SG\.(?P<body>[A-Za-z0-9_-]{16,64}+\.[A-Za-z0-9_-]{16,64}+)"),
     "telegram": re.compile(r"(?<![0-9A-Za-z])\d{8,10}:AA(?P<body>[A-Za-z0-9_-]{33})(?![A-Za-z0-9_-])"),
-    "uaix-token": re.compile(r"uaixt_(?P<body>[A-Za-z0-9-]{2,64}_[A-Za-z0-9]{8,255}+)"),
+    "uaix-token": re.compile(r"uaix[st]_(?P<body>[A-Za-z0-9-]{2,64}_[A-Za-z0-9]{8,255}+)"),
     "jwt": re.compile(r"eyJ[A-Za-z0-9_-]{8,4096}+\.eyJ[A-Za-z0-9_-]{8,16384}+\.[A-Za-z0-9_-]{8,4096}+"),
 }  # fmt: skip
 # A cheap look before the table above is read: each of its formats holds one of these.
 _TOKEN_HINT = re.compile(
     "PRIVATE KEY|PuTTY|SECRET-KEY|A(?:KIA|SIA|ROA|IDA|NPA)|gh[pousr]_|github_pat|gl(?:pat|dt|rt|cbt)-|xox|xapp|hooks"
-    r"|k_(?:live|test)|whsec|sk-|AIza|ya29|GOCSPX|hf_|npm_|pypi-|SG\.|:AA|uaixt_|eyJ"
+    r"|k_(?:live|test)|whsec|sk-|AIza|ya29|GOCSPX|hf_|npm_|pypi-|SG\.|:AA|uaix[st]_|eyJ"
 )
 
 _SENSITIVE = (

@@ -11,7 +11,7 @@ from negotiator.canonical import sha256_hex
 from negotiator.model.findings import Finding
 from negotiator.model.levels import Level
 from negotiator.model.obligations import Obligation
-from negotiator.model.records import OutcomeEnd, Principal
+from negotiator.model.records import OutcomeEnd, Principal, SiteAnswer, StoredAnswer
 from negotiator.model.routes import CacheRule, Mode, RouteRule
 
 __all__ = [
@@ -40,7 +40,7 @@ class Presented:
         expires_at: `UAIX-Expires`, parsed.
         idempotency_key: `Idempotency-Key`, unquoted.
         consent, evidence: `UAIX-Consent`, `UAIX-Evidence`.
-        trace_id: the 32 hex digits of `traceparent`.
+        traceparent: as it was received.
     """
 
     negotiation: str = ""
@@ -50,7 +50,12 @@ class Presented:
     idempotency_key: str = ""
     consent: str = ""
     evidence: tuple[str, ...] = ()
-    trace_id: str = ""
+    traceparent: str = ""
+
+    @property
+    def trace_id(self) -> str:
+        """The 32 hex digits of the trace; empty without `traceparent`. Source: W3C Trace Context section 3.2."""
+        return self.traceparent[3:35]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +71,8 @@ class GovernedRequest:
         source: the client's address, for budgets and logs; never a fact.
         body_sha256: lower-case hex; empty where the body flows (`stream_body`) or none was read.
         socket: it is the handshake of a WebSocket.
+        conditions: the header lines beside `content_type` that change what is asked for, such as `range` and
+            `if-match`: lower-case name and value, in order.
     """
 
     method: str
@@ -80,6 +87,7 @@ class GovernedRequest:
     body_sha256: str = ""
     body_bytes: int = 0
     socket: bool = False
+    conditions: tuple[tuple[str, str], ...] = ()
 
     @property
     def cache(self) -> CacheRule:
@@ -136,17 +144,20 @@ class Verdict:
     """What the enforcement point does now. It was recorded before it was returned.
 
     Attributes:
-        kind: `proceed` calls the site; `refuse` answers `refusal`; `hold` answers 202 with `proposal_id`.
+        kind: `proceed` calls the site; `refuse` answers `refusal`; `hold` answers 202 with `proposal_id`; `replay`
+            gives `answer` again.
         decision_id: for `UAIX-Decision`.
         level: the effective level, for `UAIX-Level`; None where no agent was decided on.
-        replayed: the proposal is an earlier one, of the same key; the answer says `Idempotent-Replayed`.
+        replayed: it is an earlier answer, of the same key; it says `Idempotent-Replayed`.
+        answer: the stored one that is given again.
+        keeps: the most bytes of the site's answer that are kept for the key; None keeps nothing.
         mode: `shadow` where a denial would not have kept the request from the site.
         intent_open: `finish` must be called with its outcome before the last byte.
         principal, action, trace_id: of the intent, for the outcome's entry.
         standing: what must still hold while the exchange is open; None where the caller presented nothing.
     """
 
-    kind: Literal["proceed", "refuse", "hold"]
+    kind: Literal["proceed", "refuse", "hold", "replay"]
     decision_id: str
     level: Level | None = None
     mode: Mode = "enforce"
@@ -158,6 +169,8 @@ class Verdict:
     refusal: Refusal | None = None
     proposal_id: str = ""
     replayed: bool = False
+    answer: StoredAnswer | None = None
+    keeps: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +190,8 @@ class Outcome:
         body_bytes: bytes of the answer that the site produced (0 for HEAD, 204 and 304).
         body_sha256: lower-case hex digest of those bytes; empty for a socket.
         traffic: of a socket; None for an HTTP answer.
+        answer: what is kept of a whole answer; None where nothing is.
+        called: False where we know that the site was never called.
     """
 
     end: OutcomeEnd
@@ -184,6 +199,8 @@ class Outcome:
     body_bytes: int
     body_sha256: str
     traffic: SocketTraffic | None = None
+    answer: SiteAnswer | None = field(default=None, repr=False)
+    called: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum, StrEnum, auto
 from typing import Any, Literal
@@ -17,12 +17,17 @@ __all__ = [
     "Credential",
     "Identity",
     "Intent",
+    "KeySlot",
     "KeyUse",
     "Negotiation",
     "OutcomeEnd",
     "Principal",
     "Proposal",
     "ProposalState",
+    "Settled",
+    "SiteAnswer",
+    "SiteCredential",
+    "StoredAnswer",
 ]
 
 
@@ -49,6 +54,17 @@ class Credential:
 
     credential_id: str
     agent_id: str
+    verifier: str
+    created_at: datetime
+    revoked_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteCredential:
+    """A token with which the site itself settles effects; only a keyed hash of its secret is kept."""
+
+    credential_id: str
+    name: str
     verifier: str
     created_at: datetime
     revoked_at: datetime | None = None
@@ -125,17 +141,26 @@ class OutcomeEnd(StrEnum):
     INTERRUPTED = "interrupted"
 
 
+class Settled(StrEnum):
+    """What somebody who knows has said of an effect of which nobody here did."""
+
+    DONE = "done"
+    NOT_DONE = "not_done"
+
+
 class Closing(Enum):
     """What recording an outcome did.
 
     Attributes:
         FIRST: the effect was open.
         LATE: a sweep had called it interrupted; now it has its true end.
+        CONTRADICTED: it was interrupted and then settled; now it has its true end, and its key is left alone.
         NONE: it has an outcome already, or there never was such an effect.
     """
 
     FIRST = auto()
     LATE = auto()
+    CONTRADICTED = auto()
     NONE = auto()
 
 
@@ -147,6 +172,7 @@ class Intent:
         owner: the process that waits for the outcome.
         lease_seq: raised by that process while it waits.
         principal_type, subject: type and id of the principal, as its entry has them.
+        settled: what was said of it afterwards; `not_done` also where we know that the site was not called.
     """
 
     decision_id: str
@@ -158,27 +184,64 @@ class Intent:
     opened_at: datetime
     ended_at: datetime | None = None
     end: OutcomeEnd | None = None
+    settled: Settled | None = None
+
+    @property
+    def state(self) -> Literal["running", "ended", "outcome_unknown", "settled"]:
+        """Where it stands, in one word."""
+        if self.ended_at is None:
+            return "running"
+        if self.end is not OutcomeEnd.INTERRUPTED:
+            return "ended"
+        return "outcome_unknown" if self.settled is None else "settled"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeyUse:
-    """An idempotency key that was taken: at most one effect stands behind it.
+class SiteAnswer:
+    """What is kept of an answer of the site.
 
     Attributes:
-        subject, method, route: the slot's scope; the same key elsewhere is another slot.
-        key_sha256: digest of the key's text.
-        fingerprint: digest of what the key was sent with; another one is a mismatch.
-        proposal_id: the proposal that it filed; empty for an effect at the site.
+        headers: lower-case name and value of the lines that may be kept, in their order.
     """
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredAnswer(SiteAnswer):
+    """The answer to the effect `decision_id`, for whoever asks again with its key."""
+
+    decision_id: str
+    stored_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeySlot:
+    """Where an idempotency key belongs: the same key elsewhere is another slot. `key_sha256` is of the key's text."""
 
     subject: str
     method: str
     route: str
     key_sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyUse(KeySlot):
+    """An idempotency key that was taken: at most one effect stands behind it.
+
+    Attributes:
+        fingerprint: digest of what the key was sent with; another one is a mismatch.
+        proposal_id: the proposal that it filed; empty for an effect at the site.
+        consumed: the facts that it has used up, such as a consent; a repetition takes them as met.
+    """
+
     fingerprint: str
     decision_id: str
     proposal_id: str
     used_at: datetime
+    consumed: tuple[str, ...] = ()
 
 
 class ProposalState(StrEnum):

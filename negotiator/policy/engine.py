@@ -27,6 +27,7 @@ from negotiator.model.levels import Level
 from negotiator.policy.answers import Answers, Verdict
 from negotiator.policy.bundle import Bundle
 from negotiator.policy.entities import Ground, Population
+from negotiator.policy.policies import policy_set
 from negotiator.policy.probes import probes
 from negotiator.policy.slices import Place, Slice, Slices
 
@@ -91,6 +92,21 @@ class Engine:
         places = self._slices.places(queries, capping=capping)
         answers = [place[0].answers.get(place[1]) if place else None for place in places]
         return cast("list[Decision]", answers) if all(answers) else self._completed(queries, places, answers)
+
+    def decide_for_site(self, action: str) -> Decision:
+        """Return whether the site itself may do `action` upon its project. Never raises; what goes wrong is a deny.
+
+        Every policy is asked, and nothing is remembered: this is rare.
+        """
+        population = Population(self._ground.project)
+        request = population.add_site(action)
+        try:
+            entities = self._ground.with_facts(population.entities())
+            handle = policy_set(list(self.bundle.policies.values()))
+            verdict = _verdict(cedarpy.is_authorized_batch([request], handle, entities)[0])
+        except (ValueError, TypeError) as problem:
+            verdict = Verdict(allowed=False, reasons=(), errors=(f"facts not taken: {quoted(problem)}",))
+        return self._answers.answer(verdict)
 
     def _completed(
         self, queries: Sequence[Query], places: Sequence[Place | None], answers: Sequence[Decision | None]

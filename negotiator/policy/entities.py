@@ -92,6 +92,17 @@ class Population:
             "context": self._seen.get(id(query.request)) or self._context(query.request),
         }
 
+    def add_site(self, action: str) -> dict[str, Any]:
+        """Return Cedar's request of the site itself, which acts upon its project and has no facts of its own."""
+        site = _bare("Site", self._project["id"])
+        self._entities["Site", self._project["id"]] = site
+        return {
+            "principal": site["uid"],
+            "action": uid("Action", action),
+            "resource": self._project,
+            "context": self._context(RequestFacts()),
+        }
+
     def _reference(self, facts: AgentFacts | ResourceFacts | Level, level: Level | None) -> dict[str, str] | None:
         """Return the reference to the entity of `facts`, adding it once; None if its name is taken by other facts."""
         seen = self._references.get((id(facts), level))

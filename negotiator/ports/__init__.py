@@ -13,6 +13,7 @@ Rules:
 from negotiator.ports.aggregates import (
     AgentReads,
     AgentWrites,
+    IdempotencyReads,
     IdempotencyWrites,
     IntentReads,
     IntentWrites,
@@ -23,6 +24,8 @@ from negotiator.ports.aggregates import (
     NegotiationWrites,
     ProposalReads,
     ProposalWrites,
+    SiteCredentialReads,
+    SiteCredentialWrites,
     StateWrites,
 )
 from negotiator.ports.environment import Clock, Disk, Ids, KeyFolder, PolicySource, Signer, Switch, Verifiers
@@ -35,6 +38,7 @@ __all__ = [
     "Chore",
     "Clock",
     "Disk",
+    "IdempotencyReads",
     "IdempotencyWrites",
     "Ids",
     "IntentReads",
@@ -52,6 +56,8 @@ __all__ = [
     "ProposalWrites",
     "Reader",
     "Signer",
+    "SiteCredentialReads",
+    "SiteCredentialWrites",
     "StateWrites",
     "Store",
     "Switch",

@@ -8,11 +8,25 @@ from typing import Protocol
 
 from negotiator.model.keys import SigningKey
 from negotiator.model.levels import Level
-from negotiator.model.records import Agent, Closing, Credential, Intent, KeyUse, Negotiation, OutcomeEnd, Proposal
+from negotiator.model.records import (
+    Agent,
+    Closing,
+    Credential,
+    Intent,
+    KeySlot,
+    KeyUse,
+    Negotiation,
+    OutcomeEnd,
+    Proposal,
+    Settled,
+    SiteCredential,
+    StoredAnswer,
+)
 
 __all__ = [
     "AgentReads",
     "AgentWrites",
+    "IdempotencyReads",
     "IdempotencyWrites",
     "IntentReads",
     "IntentWrites",
@@ -23,6 +37,8 @@ __all__ = [
     "NegotiationWrites",
     "ProposalReads",
     "ProposalWrites",
+    "SiteCredentialReads",
+    "SiteCredentialWrites",
     "StateWrites",
 ]
 
@@ -133,7 +149,7 @@ class IntentReads(Protocol):
     def get(self, decision_id: str) -> Intent | None: ...
 
     def unfinished(self) -> Sequence[Intent]:
-        """Return what is open or was interrupted, newest first, at most 1,000."""
+        """Return what is open, or was interrupted and is not settled, newest first, at most 1,000."""
         ...
 
     def open_count(self) -> int:
@@ -146,8 +162,12 @@ class IntentWrites(IntentReads, Protocol):
 
     def open(self, intent: Intent) -> None: ...
 
-    def close(self, decision_id: str, end: OutcomeEnd, at: datetime) -> Closing:
+    def close(self, decision_id: str, end: OutcomeEnd, at: datetime, *, called: bool) -> Closing:
         """Record the outcome of an open or an interrupted effect; anything else is left as it is."""
+        ...
+
+    def settle(self, decision_id: str, settled: Settled) -> bool:
+        """Claim and settle: it was interrupted, and nobody has settled it."""
         ...
 
     def renew(self, owner: str) -> None:
@@ -171,11 +191,58 @@ class StateWrites(Protocol):
     def put(self, name: str, value: str, at: datetime) -> None: ...
 
 
-class IdempotencyWrites(Protocol):
-    """Idempotency keys that were used."""
+class IdempotencyReads(Protocol):
+    """Idempotency keys that were used, and answers that are kept for them."""
+
+    def find(self, slot: KeySlot) -> KeyUse | None: ...
+
+    def answer(self, decision_id: str) -> StoredAnswer | None: ...
+
+
+class IdempotencyWrites(IdempotencyReads, Protocol):
+    """Changes to keys and answers."""
 
     def take(self, use: KeyUse) -> KeyUse | None:
         """Take the slot and return None; or return the use that has it already, and change nothing."""
+        ...
+
+    def pass_on(self, use: KeyUse, *, decision_id: str) -> bool:
+        """Claim and give: the slot belongs to the use of `decision_id`; from now on it belongs to `use`."""
+        ...
+
+    def keep(self, answer: StoredAnswer) -> None: ...
+
+    def forget(self, before: datetime) -> None:
+        """Delete keys and answers from before then, at most 1,000 each.
+
+        A key whose effect is under way, or of which nobody knows how it ended, stays.
+        """
+        ...
+
+
+class SiteCredentialReads(Protocol):
+    """The site's own credentials."""
+
+    def get(self, credential_id: str) -> SiteCredential | None: ...
+
+    def all(self) -> Sequence[SiteCredential]:
+        """Return every one, revoked ones too, by creation."""
+        ...
+
+
+class SiteCredentialWrites(SiteCredentialReads, Protocol):
+    """Changes to the site's own credentials."""
+
+    def add(self, credential: SiteCredential) -> bool:
+        """Store it; False if an unrevoked one already has the name."""
+        ...
+
+    def revoke(self, name: str, at: datetime) -> SiteCredential | None:
+        """Revoke the one of that name; None if there is none."""
+        ...
+
+    def claim_active(self, credential_id: str) -> bool:
+        """Claim: it is known and not revoked."""
         ...
 
 

@@ -12,6 +12,7 @@ from negotiator.model.entries import EntryDraft, EntryPosition
 from negotiator.ports.aggregates import (
     AgentReads,
     AgentWrites,
+    IdempotencyReads,
     IdempotencyWrites,
     IntentReads,
     IntentWrites,
@@ -22,6 +23,8 @@ from negotiator.ports.aggregates import (
     NegotiationWrites,
     ProposalReads,
     ProposalWrites,
+    SiteCredentialReads,
+    SiteCredentialWrites,
     StateWrites,
 )
 
@@ -50,7 +53,11 @@ class Reader(Protocol):
     @property
     def intents(self) -> IntentReads: ...
     @property
+    def idempotency(self) -> IdempotencyReads: ...
+    @property
     def proposals(self) -> ProposalReads: ...
+    @property
+    def site_credentials(self) -> SiteCredentialReads: ...
     @property
     def ledger(self) -> LedgerReads: ...
 
@@ -84,6 +91,8 @@ class Tx(Protocol):
     def idempotency(self) -> IdempotencyWrites: ...
     @property
     def proposals(self) -> ProposalWrites: ...
+    @property
+    def site_credentials(self) -> SiteCredentialWrites: ...
     @property
     def state(self) -> StateWrites: ...
 

@@ -30,7 +30,9 @@ CREDENTIAL_ACTIVE = "credential_active"
 NEGOTIATION_LIVE = "negotiation_live"
 NEGOTIATIONS_LEFT = "negotiations_left"
 _CACHED = 4096
-_CLAIMS = 5  # credential, negotiation, room for one more, bundle (`Policies.claim`), signing key (`Signing.claim`)
+_CLAIMS = 7
+"""The credential, the negotiation, room for one more of it, the bundle (`Policies.claim`), the key that signs
+(`Signing.claim`), the request's expiry and its idempotency key (`Enforcement`)."""
 
 K = TypeVar("K")
 T = TypeVar("T")

@@ -1,8 +1,8 @@
 """The transaction in which an allowed effect begins: claims, key, intent or proposal, and the entry that says so.
 
 - The key's slot is taken in the same transaction as the effect begins, so one key starts one effect.
-- A slot that is taken already starts nothing: the same memory write again is told of the proposal that is there
-  (a `replay` entry), everything else is refused (a `decision` entry).
+- A slot that is taken already starts nothing: the caller is told what became of the first request (`replays`). Only
+  the slot of an effect that is known not to have happened passes on to this one.
 """
 
 from __future__ import annotations
@@ -15,29 +15,26 @@ from negotiator.model.governed import GovernedRequest
 from negotiator.model.records import Intent, KeyUse, Principal, Proposal, ProposalState
 from negotiator.ports import Tx
 from negotiator.services.callers import Caller
-from negotiator.services.keys import key_use, taken_code
+from negotiator.services.keys import has_key, key_use
 from negotiator.services.recording import claim_members
+from negotiator.services.replays import Repeated, earlier, record_repetition
 
 __all__ = ["Begun", "Effect"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Begun:
-    """What came of an allowed effect.
+    """An effect that has begun.
 
     Attributes:
         decision_id: of the entry that was written.
         proposal_id: the proposal that waits; empty where the site is to be called.
-        replayed: the proposal was filed by an earlier request with the same key.
-        refused: the code of a key that was taken already; empty otherwise.
-        first_decision_id: of the request that took the key.
+        keyed: it has taken the slot of an idempotency key.
     """
 
     decision_id: str
     proposal_id: str = ""
-    replayed: bool = False
-    refused: str = ""
-    first_decision_id: str = ""
+    keyed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +45,7 @@ class Effect:
         claim: makes true, inside the unit, what the decision stood on.
         members: what the decision was, for the entry.
         proposal_id: the id of the proposal that it becomes; empty for an effect at the site.
+        consumed: the facts that it uses up.
     """
 
     request: GovernedRequest
@@ -57,8 +55,9 @@ class Effect:
     decision_id: str
     members: Mapping[str, EntryValue]
     proposal_id: str = ""
+    consumed: tuple[str, ...] = ()
 
-    def begin(self, tx: Tx) -> Begun:
+    def begin(self, tx: Tx) -> Begun | Repeated:
         """The unit.
 
         Raises:
@@ -66,9 +65,8 @@ class Effect:
         """
         self.claim(tx)
         use = self._key_use(tx)
-        taken = tx.idempotency.take(use) if use else None
-        if use and taken:
-            return self._again(tx, taken, use)
+        if use and (repeated := self._taken(tx, use)):
+            return repeated
         claims = claim_members(self.caller, use)
         if self.proposal_id:
             tx.proposals.add(self._proposal(tx))
@@ -77,22 +75,30 @@ class Effect:
         else:
             tx.intents.open(self._intent(tx))
             tx.append(self._draft(EntryKind.INTENT, claims))
-        return Begun(decision_id=self.decision_id, proposal_id=self.proposal_id)
+        return Begun(decision_id=self.decision_id, proposal_id=self.proposal_id, keyed=use is not None)
 
     def _key_use(self, tx: Tx) -> KeyUse | None:
         """Return the use of the key; where denials do not bind, a key that was used must not deny either."""
-        if not self.request.rule.binds:
+        if not self.request.rule.binds or not has_key(self.request, self.caller):
             return None
-        return key_use(tx, self.request, self.caller, decision_id=self.decision_id, proposal_id=self.proposal_id)
+        return key_use(
+            self.request,
+            self.caller,
+            decision_id=self.decision_id,
+            at=tx.now,
+            proposal_id=self.proposal_id,
+            consumed=self.consumed,
+        )
 
-    def _again(self, tx: Tx, taken: KeyUse, use: KeyUse) -> Begun:
-        code = taken_code(tx, taken, use)
-        again = {"first_decision_id": taken.decision_id, **claim_members(self.caller, use)}
-        if taken.proposal_id and code != "idempotency_mismatch":
-            tx.append(self._draft(EntryKind.REPLAY, again | {"proposal_id": taken.proposal_id}))
-            return Begun(decision_id=self.decision_id, proposal_id=taken.proposal_id, replayed=True)
-        tx.append(self._draft(EntryKind.DECISION, again | {"decision": "deny", "code": code}))
-        return Begun(decision_id=self.decision_id, refused=code, first_decision_id=taken.decision_id)
+    def _taken(self, tx: Tx, use: KeyUse) -> Repeated | None:
+        """Take the key's slot; or say what became of the request that has it."""
+        taken = tx.idempotency.take(use)
+        if taken is None:
+            return None
+        before = earlier(tx, taken, use.fingerprint)
+        if before.released and tx.idempotency.pass_on(use, decision_id=taken.decision_id):
+            return None
+        return record_repetition(tx, before, use, caller=self.caller, members=self.members)
 
     def _draft(self, kind: EntryKind, own: Mapping[str, EntryValue]) -> EntryDraft:
         return EntryDraft(kind=kind, members={**self.members, **own, "decision_id": self.decision_id})

@@ -4,6 +4,8 @@
   fresh rows (at most once per claim, then 503). The last decision is the recorded one.
 - The bundle is one of the claims, and an effective level that another bundle gave is worked out again under this one.
 - Allowed effects open an intent in the same transaction; `finish` writes the outcome and closes it.
+- A key that was used before starts nothing: its caller is told what became of the first request (`replays`), also
+  where the repetition lacks something. What is never allowed is refused before that.
 - An allowed `write_memory` never reaches the site: it becomes a pending proposal in the same transaction.
 - Requests are paid for; a stranger's refusals beyond its budget are counted instead of recorded.
 - A request without a negotiation is treated as its route rule says (`undeclared`), and recorded just the same.
@@ -17,11 +19,11 @@ from dataclasses import replace
 from typing import TypeAlias, assert_never
 
 from negotiator.canonical import sha256_hex
-from negotiator.errors import RequestError, UnavailableError, UnsureError
+from negotiator.errors import ClaimFailed, RequestError, UnavailableError, UnsureError
 from negotiator.model.decisions import Decision, Query
 from negotiator.model.entries import EntryDraft, EntryKind, EntryValue
 from negotiator.model.facts import ANONYMOUS, DeclaredFacts, RequestFacts
-from negotiator.model.governed import GovernedRequest, Outcome, Refusal, Verdict
+from negotiator.model.governed import GovernedRequest, Outcome, Presented, Refusal, Verdict
 from negotiator.model.levels import Level
 from negotiator.model.records import OutcomeEnd, Principal
 from negotiator.policy import Engine, settle
@@ -31,7 +33,7 @@ from negotiator.services.budgets import Budgets, Payment
 from negotiator.services.callers import NOBODY, Caller, Callers, until_claimed
 from negotiator.services.effects import Begun, Effect
 from negotiator.services.governance import Governance
-from negotiator.services.keys import has_key
+from negotiator.services.keys import consumed_facts, has_key
 from negotiator.services.leases import Leases, record_outcome
 from negotiator.services.policies import Policies
 from negotiator.services.recording import (
@@ -41,22 +43,18 @@ from negotiator.services.recording import (
     undecided_members,
 )
 from negotiator.services.refusals import declaration_obligation, from_decision
+from negotiator.services.replays import Repeated, Repetition, Replays, goes_before, taken_as_met
 from negotiator.services.room import Claimant, Room
 
 __all__ = ["Enforcement"]
 
 Claim: TypeAlias = Callable[[Tx], None]
 
-_NOT_CALLED = Outcome(end=OutcomeEnd.ABORTED, status=0, body_bytes=0, body_sha256=sha256_hex(b""))
+UNEXPIRED = "unexpired"
+_NOT_CALLED = Outcome(end=OutcomeEnd.ABORTED, status=0, body_bytes=0, body_sha256=sha256_hex(b""), called=False)
 _POLICIES_CHANGED = "the policies changed and leave this declaration no level; declare again"
 _SHADOW: Mapping[str, EntryValue] = {"mode": "shadow"}
 _DECLARE_AGAIN = frozenset({"declaration_required", "negotiation_expired"})
-_KEY_DETAILS: Mapping[str, str] = {
-    "idempotency_mismatch": "this idempotency key was used for another request; take a new key for a new request",
-    "idempotency_in_flight": "the first request with this key is still under way; wait for its answer",
-    "idempotency_answer_not_stored": "the request with this key was carried out; its answer is not kept",
-    "outcome_unknown": "the request with this key was begun, and nobody knows yet whether it was carried out",
-}
 
 
 class Enforcement:
@@ -69,6 +67,7 @@ class Enforcement:
         callers: Callers,
         policies: Policies,
         leases: Leases,
+        replays: Replays,
         governance: Governance,
         budgets: Budgets,
         room: Room,
@@ -81,6 +80,7 @@ class Enforcement:
         self._callers = callers
         self._policies = policies
         self._leases = leases
+        self._replays = replays
         self._governance = governance
         self._budgets = budgets
         self._room = room
@@ -143,13 +143,13 @@ class Enforcement:
             return await self._refused(request, None, code=error.code, detail=error.message)
         payment.make(caller.identity.agent_id)
         if caller.negotiation is None:
-            return await self._undeclared(request, caller)
-        return await self._governed(request, caller)
+            return await self._undeclared(request, caller, failed)
+        return await self._governed(request, caller, failed)
 
-    async def _undeclared(self, request: GovernedRequest, caller: Caller) -> Verdict:
+    async def _undeclared(self, request: GovernedRequest, caller: Caller, failed: frozenset[str]) -> Verdict:
         match request.rule.undeclared:
             case "limited":
-                return await self._governed(request, caller)
+                return await self._governed(request, caller, failed)
             case "pass":
                 return await self._undecided(request, caller, policy="undeclared-pass")
             case "human_only" if request.caller_class == "human":
@@ -199,19 +199,43 @@ class Enforcement:
         )
         return Verdict(kind="refuse", decision_id=decision_id, refusal=refusal)
 
-    async def _governed(self, request: GovernedRequest, caller: Caller) -> Verdict:
+    async def _governed(self, request: GovernedRequest, caller: Caller, failed: frozenset[str]) -> Verdict:
         engine = self._policies.engine
         level = effective_level(engine, caller.negotiation)
         if level is None:
             return await self._refused(request, caller, code="negotiation_expired", detail=_POLICIES_CHANGED)
-        query = self._query(request, caller, level)
+        query = self._query(request, caller, level, expired=UNEXPIRED in failed)
         decision = settle(engine, query)
+        if not decision.allowed and request.rule.binds:
+            return await self._lacking(request, caller, engine, query, decision)
+        claim = self._claim(caller, engine, query.request, request.presented)
+        members = {**decision_members(query, decision, engine=engine.name), **({} if decision.allowed else _SHADOW)}
+        principal = Principal(type="Agent", id=query.principal.subject)
+        consumed = consumed_facts(query.request)
+        return await self._proceed(request, members, caller, claim, principal=principal, level=level, consumed=consumed)
+
+    async def _lacking(
+        self, request: GovernedRequest, caller: Caller, engine: Engine, query: Query, decision: Decision
+    ) -> Verdict:
+        """Refuse a request that may not be made as it is; unless its key says that it was made already."""
+        asks_again = not request.rule.reads and has_key(request, caller)
+        before = await self._replays.find(request, caller) if asks_again else None
+        if before and (changed := taken_as_met(query, before)) is not query:
+            query, decision = changed, settle(engine, changed)
+        claim = self._claim(caller, engine, query.request, request.presented)
         members = decision_members(query, decision, engine=engine.name)
-        claim = self._claim(caller, engine)
-        if decision.allowed or not request.rule.binds:
-            members |= {} if decision.allowed else _SHADOW
-            principal = Principal(type="Agent", id=query.principal.subject)
-            return await self._proceed(request, members, caller, claim, principal=principal, level=level)
+        if before and (decision.allowed or goes_before(before, decision)):
+            repetition = Repetition(
+                request=request,
+                caller=caller,
+                claim=claim,
+                decision_id=self._ids.new(),
+                members={**members, **request_members(request)},
+                before=before,
+            )
+            repeated = await self._store.transact(repetition.record)
+            missing = None if decision.allowed else self._refusal(decision, repeated.decision_id, caller, engine)
+            return repeated.verdict(query.level, missing=missing)
         decision_id = await self._record_refusal(request, members, caller, claim, code=decision.code)
         refusal = self._refusal(decision, decision_id, caller, engine)
         return Verdict(kind="refuse", decision_id=decision_id, level=query.level, refusal=refusal)
@@ -225,6 +249,7 @@ class Enforcement:
         *,
         principal: Principal,
         level: Level | None,
+        consumed: tuple[str, ...] = (),
     ) -> Verdict:
         """Record what is allowed; begin its effect, if it has one.
 
@@ -243,21 +268,16 @@ class Enforcement:
             decision_id=self._ids.new(),
             members={**members, **request_members(request)},
             proposal_id=self._ids.new() if level is not None and request.rule.holds else "",
+            consumed=consumed,
         )
         begun = await self._begin(effect)
-        if begun.refused:
-            return _key_refused(begun, level)
+        if isinstance(begun, Repeated):
+            return begun.verdict(level)
         if begun.proposal_id:
-            return Verdict(
-                kind="hold",
-                decision_id=begun.decision_id,
-                level=level,
-                proposal_id=begun.proposal_id,
-                replayed=begun.replayed,
-            )
-        return _effect_verdict(effect, level)
+            return Verdict(kind="hold", decision_id=begun.decision_id, level=level, proposal_id=begun.proposal_id)
+        return _effect_verdict(effect, level, keeps=self._replays.max_answer_bytes if begun.keyed else None)
 
-    async def _begin(self, effect: Effect) -> Begun:
+    async def _begin(self, effect: Effect) -> Begun | Repeated:
         """Begin the effect; where nobody can go on with it, owe the outcome: the site was not called.
 
         Raises:
@@ -270,7 +290,7 @@ class Enforcement:
                 self._leases.owe(_effect_verdict(effect, None), _NOT_CALLED)
             raise
 
-    def _query(self, request: GovernedRequest, caller: Caller, level: Level) -> Query:
+    def _query(self, request: GovernedRequest, caller: Caller, level: Level, *, expired: bool) -> Query:
         negotiation = caller.negotiation
         expires_at = request.presented.expires_at
         declaration = negotiation.declared if negotiation else DeclaredFacts()
@@ -281,7 +301,7 @@ class Enforcement:
             has_idempotency_key=has_key(request, caller),
             has_correlation=bool(request.presented.correlation),
             has_expiry=expires_at is not None,
-            is_expired=expires_at is not None and expires_at <= self._clock.now(),
+            is_expired=expired or (expires_at is not None and expires_at <= self._clock.now()),
             via_proposal=request.rule.holds,
         )
         return Query(
@@ -302,13 +322,22 @@ class Enforcement:
             safe_default=str(own.get("safe_default_response", "")),
         )
 
-    def _claim(self, caller: Caller, engine: Engine | None) -> Claim:
+    def _claim(
+        self,
+        caller: Caller,
+        engine: Engine | None,
+        facts: RequestFacts | None = None,
+        presented: Presented | None = None,
+    ) -> Claim:
         """Return what makes true, inside a unit, what an answer stood on; without an engine no policy was asked."""
+        expires_at = presented.expires_at if presented and facts and not facts.is_expired else None
 
         def claim(tx: Tx) -> None:
             if engine is not None:
                 self._policies.claim(engine)
             caller.claim(tx)
+            if expires_at is not None and expires_at <= tx.now:
+                raise ClaimFailed(UNEXPIRED)
 
         return claim
 
@@ -342,7 +371,7 @@ def _principal(request: GovernedRequest, caller: Caller) -> Principal:
     return Principal(type="Agent", id=caller.identity.subject)
 
 
-def _effect_verdict(effect: Effect, level: Level | None) -> Verdict:
+def _effect_verdict(effect: Effect, level: Level | None, *, keeps: int | None = None) -> Verdict:
     return Verdict(
         kind="proceed",
         decision_id=effect.decision_id,
@@ -352,14 +381,5 @@ def _effect_verdict(effect: Effect, level: Level | None) -> Verdict:
         action=effect.request.rule.action,
         trace_id=effect.request.presented.trace_id,
         standing=effect.caller.standing,
+        keeps=keeps,
     )
-
-
-def _key_refused(begun: Begun, level: Level | None) -> Verdict:
-    refusal = Refusal(
-        code=begun.refused,
-        detail=_KEY_DETAILS[begun.refused],
-        decision_id=begun.decision_id,
-        effect_id=begun.first_decision_id,
-    )
-    return Verdict(kind="refuse", decision_id=begun.decision_id, level=level, refusal=refusal)

@@ -5,9 +5,11 @@
 - An intent of another process that stands with the same counter for a whole lease, by this process's monotonic clock,
   is ended: an `outcome` entry with `end: interrupted`. Nobody knows then whether the site did it.
 - An outcome that could not be written while its request ran is owed. It is written as soon as the ledger takes it,
-  also after a sweep has called the effect interrupted; then it says `late`.
+  also after a sweep has called the effect interrupted; then it says `late`. What was settled by then is contradicted on
+  record, and the idempotency key, which may be another request's by then, is left alone.
+- The answer that is kept for an idempotency key commits with the outcome.
 
-It does not: settle what was interrupted. People do that.
+It does not: settle what was interrupted (`settlements`).
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from negotiator.model.governed import Outcome, Verdict
-from negotiator.model.records import Closing, Intent
+from negotiator.model.records import Closing, Intent, SiteAnswer, StoredAnswer
 from negotiator.ports import Chore, Clock, Tx
 from negotiator.services.recording import interrupted_draft, outcome_draft
 
@@ -78,11 +80,24 @@ class Leases:
 
 def record_outcome(tx: Tx, verdict: Verdict, outcome: Outcome) -> bool:
     """Write an outcome and close its intent; False, and nothing written, where there is nothing to close."""
-    closing = tx.intents.close(verdict.decision_id, outcome.end, tx.now)
+    closing = tx.intents.close(verdict.decision_id, outcome.end, tx.now, called=outcome.called)
     if closing is Closing.NONE:
         return False
-    tx.append(outcome_draft(verdict, outcome, late=closing is Closing.LATE))
+    kept = outcome.answer if verdict.keeps is not None and closing is not Closing.CONTRADICTED else None
+    if kept is not None:
+        tx.idempotency.keep(_stored(kept, verdict.decision_id, tx))
+    tx.append(outcome_draft(verdict, outcome, closing, kept=kept is not None))
     return True
+
+
+def _stored(answer: SiteAnswer, decision_id: str, tx: Tx) -> StoredAnswer:
+    return StoredAnswer(
+        decision_id=decision_id,
+        status=answer.status,
+        headers=answer.headers,
+        body=answer.body,
+        stored_at=tx.now,
+    )
 
 
 def _sighting(intent: Intent) -> _Sighting:

@@ -15,7 +15,7 @@ from negotiator.model.facts import ResourceFacts, nonzero
 from negotiator.model.governed import GovernedRequest, Outcome, Presented, Verdict
 from negotiator.model.levels import Level
 from negotiator.model.obligations import Obligation
-from negotiator.model.records import Intent, KeyUse, OutcomeEnd, Principal
+from negotiator.model.records import Closing, Intent, KeyUse, OutcomeEnd, Principal
 from negotiator.services.callers import Caller
 
 __all__ = [
@@ -104,8 +104,12 @@ def request_members(request: GovernedRequest) -> dict[str, EntryValue]:
 
 
 def presented_members(presented: Presented) -> dict[str, EntryValue]:
-    """Return what ties an entry to other records of the caller: its trace and its correlation id."""
-    ties = {"trace_id": presented.trace_id, "correlation_id": presented.correlation}
+    """Return what ties an entry to other records of the caller: its trace, as received, and its correlation id."""
+    ties = {
+        "trace_id": presented.trace_id,
+        "traceparent": presented.traceparent,
+        "correlation_id": presented.correlation,
+    }
     return {name: value for name, value in ties.items() if value}
 
 
@@ -120,8 +124,15 @@ def claim_members(caller: Caller, use: KeyUse | None = None) -> dict[str, EntryV
     return {"claims": claims} if claims else {}
 
 
-def outcome_draft(verdict: Verdict, outcome: Outcome, *, late: bool) -> EntryDraft:
-    """Return the entry that closes an intent."""
+def outcome_draft(verdict: Verdict, outcome: Outcome, closing: Closing, *, kept: bool) -> EntryDraft:
+    """Return the entry that closes an intent.
+
+    Args:
+        verdict: what was allowed.
+        outcome: how it ended.
+        closing: what recording it does.
+        kept: the answer is kept for the idempotency key.
+    """
     members: dict[str, EntryValue] = {
         "decision_id": verdict.decision_id,
         "action": verdict.action,
@@ -137,8 +148,13 @@ def outcome_draft(verdict: Verdict, outcome: Outcome, *, late: bool) -> EntryDra
         members["principal"] = verdict.principal.as_json()
     if verdict.trace_id:
         members["trace_id"] = verdict.trace_id
-    if late:
-        members["late"] = True
+    flags = {
+        "late": closing is not Closing.FIRST,
+        "settled_before": closing is Closing.CONTRADICTED,
+        "answer_kept": kept,
+        "site_not_called": not outcome.called,
+    }
+    members |= {name: True for name, holds in flags.items() if holds}
     return EntryDraft(kind=EntryKind.OUTCOME, members=members)
 
 

@@ -48,6 +48,7 @@ class Signing:
         self._signer: Signer | None = None
         self._looked_at: float | None = None
         self._unknown_at = clock.monotonic()
+        self._under_way: asyncio.Future[None] | None = None
 
     async def signer(self, *, fresh: bool = False) -> Signer:
         """Return the key that signs tokens now.
@@ -71,10 +72,17 @@ class Signing:
             RequestError: `credentials_invalid`, for anything else.
             UnavailableError: the store cannot be read.
         """
-        if self._folder.key_id(token) not in self._known and self._clock.monotonic() >= self._unknown_at:
-            self._unknown_at = self._clock.monotonic() + _UNKNOWN_EVERY_SECONDS
-            await self._look()
+        if self._folder.key_id(token) not in self._known:
+            await self._look_for_unknown()
         return self._folder.verified(token, self._public)
+
+    async def _look_for_unknown(self) -> None:
+        """Look again, at most once in a while; whoever comes during a look waits for what it finds."""
+        if self._clock.monotonic() >= self._unknown_at:
+            self._unknown_at = self._clock.monotonic() + _UNKNOWN_EVERY_SECONDS
+            self._under_way = asyncio.ensure_future(self._look())
+        if self._under_way is not None and self._under_way.get_loop() is asyncio.get_running_loop():
+            await asyncio.shield(self._under_way)
 
     def claim(self, tx: Tx, signer: Signer) -> None:
         """Claim, inside a unit, that what `signer` signs will hold.

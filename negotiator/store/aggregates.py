@@ -12,13 +12,46 @@ from typing import Any, TypeVar
 
 from negotiator.model.keys import SigningKey
 from negotiator.model.levels import Level
-from negotiator.model.records import Agent, Closing, Credential, Intent, KeyUse, Negotiation, OutcomeEnd, Proposal
+from negotiator.model.records import (
+    Agent,
+    Closing,
+    Credential,
+    Intent,
+    KeySlot,
+    KeyUse,
+    Negotiation,
+    OutcomeEnd,
+    Proposal,
+    Settled,
+    SiteCredential,
+    StoredAnswer,
+)
 from negotiator.model.times import format_time
 from negotiator.store import statements
 from negotiator.store.hot import Row, Sql
-from negotiator.store.rows import AGENT, CREDENTIAL, INTENT, KEY_USE, NEGOTIATION, PROPOSAL, SIGNING_KEY, RowShape
+from negotiator.store.rows import (
+    AGENT,
+    CREDENTIAL,
+    INTENT,
+    KEY_USE,
+    NEGOTIATION,
+    PROPOSAL,
+    SIGNING_KEY,
+    SITE_CREDENTIAL,
+    STORED_ANSWER,
+    RowShape,
+)
 
-__all__ = ["AgentRows", "IdempotencyRows", "IntentRows", "KeyRows", "NegotiationRows", "ProposalRows", "StateRows"]
+__all__ = [
+    "AgentRows",
+    "IdempotencyRows",
+    "IntentRows",
+    "KeyRows",
+    "NegotiationRows",
+    "ProposalRows",
+    "SiteCredentialRows",
+    "StateRows",
+]
 
 T = TypeVar("T")
 
@@ -197,19 +230,33 @@ class IntentRows(_Rows):
         """Store it."""
         self._sql.run(statements.OPEN_INTENT, **INTENT.to_row(self._project, intent))
 
-    def close(self, decision_id: str, end: OutcomeEnd, at: datetime) -> Closing:
+    def close(self, decision_id: str, end: OutcomeEnd, at: datetime, *, called: bool) -> Closing:
         """Record the outcome of an open or an interrupted effect."""
         values = {
             "of_project": self._project,
             "of_decision": decision_id,
             "new_end": end.value,
             "new_ended_at": format_time(at),
+            "new_settled": None if called else Settled.NOT_DONE.value,
         }
         if self._sql.changed(statements.CLOSE_INTENT, **values) == 1:
             return Closing.FIRST
-        if self._sql.changed(statements.CORRECT_INTENT, **values) == 1:
-            return Closing.LATE
-        return Closing.NONE
+        return self._correct(values)
+
+    def _correct(self, values: dict[str, str | None]) -> Closing:
+        """Give what was interrupted its true end; of what was settled, its own process knows better."""
+        known = self.get(str(values["of_decision"]))
+        if known is None or known.end is not OutcomeEnd.INTERRUPTED:
+            return Closing.NONE
+        if known.settled is not None:
+            values = values | {"new_settled": values["new_settled"] or Settled.DONE.value}
+        self._sql.run(statements.CORRECT_INTENT, **values)
+        return Closing.LATE if known.settled is None else Closing.CONTRADICTED
+
+    def settle(self, decision_id: str, settled: Settled) -> bool:
+        """Claim and settle: it was interrupted, and nobody has settled it."""
+        values = {"of_project": self._project, "of_decision": decision_id, "new_settled": settled.value}
+        return self._sql.changed(statements.SETTLE_INTENT, **values) == 1
 
     def interrupt(self, intent: Intent, at: datetime) -> bool:
         """Claim and end: it is open, and its owner has not raised its lease since `intent` was read."""
@@ -238,7 +285,7 @@ class IntentRows(_Rows):
         return _all(INTENT, rows)
 
     def unfinished(self) -> tuple[Intent, ...]:
-        """Return what is open or interrupted, newest first, at most 1,000."""
+        """Return what is open, or interrupted and not settled, newest first, at most 1,000."""
         return _all(INTENT, self._sql.rows(statements.UNFINISHED_INTENTS, of_project=self._project))
 
     def open_count(self) -> int:
@@ -271,7 +318,7 @@ class StateRows(_Rows):
 
 
 class IdempotencyRows(_Rows):
-    """Idempotency keys (`IdempotencyWrites`)."""
+    """Idempotency keys and the answers that are kept for them (`IdempotencyReads`, `IdempotencyWrites`)."""
 
     __slots__ = ()
 
@@ -279,15 +326,85 @@ class IdempotencyRows(_Rows):
         """Take the slot and return None; or return the use that has it already, and change nothing."""
         if self._sql.changed(statements.TAKE_KEY, **KEY_USE.to_row(self._project, use)) == 1:
             return None
-        row = self._sql.row(
-            statements.KEY_USE,
+        return self.find(use)
+
+    def find(self, slot: KeySlot) -> KeyUse | None:
+        """Return the use that has the slot."""
+        return _one(KEY_USE, self._sql.row(statements.KEY_USE, of_project=self._project, **_slot(slot)))
+
+    def pass_on(self, use: KeyUse, *, decision_id: str) -> bool:
+        """Claim and give: the slot belongs to the use of `decision_id`; from now on it belongs to `use`."""
+        row = KEY_USE.to_row(self._project, use)
+        changed = self._sql.changed(
+            statements.PASS_KEY_ON,
             of_project=self._project,
-            subject=use.subject,
-            method=use.method,
-            route=use.route,
-            key_sha256=use.key_sha256,
+            old_decision=decision_id,
+            new_fingerprint=row["fingerprint"],
+            new_decision=row["decision_id"],
+            new_proposal=row["proposal_id"],
+            new_used_at=row["used_at"],
+            new_consumed=row["consumed"],
+            **{f"of_{name}": value for name, value in _slot(use).items()},
         )
-        return _one(KEY_USE, row)
+        return changed == 1
+
+    def answer(self, decision_id: str) -> StoredAnswer | None:
+        """Return the answer that is kept of that effect."""
+        row = self._sql.row(statements.STORED_ANSWER, of_project=self._project, of_decision=decision_id)
+        return _one(STORED_ANSWER, row)
+
+    def keep(self, answer: StoredAnswer) -> None:
+        """Store it."""
+        self._sql.run(statements.KEEP_ANSWER, **STORED_ANSWER.to_row(self._project, answer))
+
+    def forget(self, before: datetime) -> None:
+        """Delete what is older, a bounded number; what is not decided yet stays."""
+        values = {"of_project": self._project, "before": format_time(before)}
+        self._sql.run(statements.FORGET_KEYS, **values)
+        self._sql.run(statements.FORGET_ANSWERS, **values)
+
+
+def _slot(slot: KeySlot) -> dict[str, str]:
+    return {
+        "subject": slot.subject,
+        "method": slot.method,
+        "route": slot.route,
+        "key_sha256": slot.key_sha256,
+    }
+
+
+class SiteCredentialRows(_Rows):
+    """The site's own credentials (`SiteCredentialReads`, `SiteCredentialWrites`)."""
+
+    __slots__ = ()
+
+    def get(self, credential_id: str) -> SiteCredential | None:
+        """Return it, also when it is revoked."""
+        row = self._sql.row(statements.SITE_CREDENTIAL, of_project=self._project, of_credential=credential_id)
+        return _one(SITE_CREDENTIAL, row)
+
+    def all(self) -> tuple[SiteCredential, ...]:
+        """Return every one, by creation."""
+        return _all(SITE_CREDENTIAL, self._sql.rows(statements.SITE_CREDENTIALS, of_project=self._project))
+
+    def add(self, credential: SiteCredential) -> bool:
+        """Store it; False if an unrevoked one already has the name."""
+        row = SITE_CREDENTIAL.to_row(self._project, credential)
+        return self._sql.changed(statements.ADD_SITE_CREDENTIAL, **row) == 1
+
+    def revoke(self, name: str, at: datetime) -> SiteCredential | None:
+        """Revoke the one of that name, and return it as it is now."""
+        found = next((each for each in self.all() if each.name == name and each.revoked_at is None), None)
+        if found is None:
+            return None
+        values = {"of_project": self._project, "of_credential": found.credential_id, "at": format_time(at)}
+        self._sql.run(statements.REVOKE_SITE_CREDENTIAL, **values)
+        return replace(found, revoked_at=at)
+
+    def claim_active(self, credential_id: str) -> bool:
+        """Claim: it is known and not revoked."""
+        values = {"of_project": self._project, "of_credential": credential_id}
+        return self._sql.row(statements.CLAIM_SITE_CREDENTIAL, **values) is not None
 
 
 class ProposalRows(_Rows):

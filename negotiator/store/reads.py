@@ -11,7 +11,15 @@ from sqlalchemy.exc import SQLAlchemyError
 from negotiator.errors import UnavailableError
 from negotiator.ports import Reader
 from negotiator.store import statements
-from negotiator.store.aggregates import AgentRows, IntentRows, KeyRows, NegotiationRows, ProposalRows
+from negotiator.store.aggregates import (
+    AgentRows,
+    IdempotencyRows,
+    IntentRows,
+    KeyRows,
+    NegotiationRows,
+    ProposalRows,
+    SiteCredentialRows,
+)
 from negotiator.store.hot import Hot, Sql
 
 __all__ = ["LedgerRows", "StoreReader", "octets", "read"]
@@ -91,9 +99,19 @@ class StoreReader:
         return IntentRows(self._sql, self._project)
 
     @property
+    def idempotency(self) -> IdempotencyRows:
+        """Idempotency keys that were used."""
+        return IdempotencyRows(self._sql, self._project)
+
+    @property
     def proposals(self) -> ProposalRows:
         """Memory proposals."""
         return ProposalRows(self._sql, self._project)
+
+    @property
+    def site_credentials(self) -> SiteCredentialRows:
+        """The site's own credentials."""
+        return SiteCredentialRows(self._sql, self._project)
 
     @property
     def ledger(self) -> LedgerRows:

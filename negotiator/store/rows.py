@@ -23,7 +23,19 @@ from negotiator.errors import RequestError, quoted
 from negotiator.model.facts import AgentFacts, DeclaredFacts
 from negotiator.model.keys import SigningKey
 from negotiator.model.levels import Level
-from negotiator.model.records import Agent, Credential, Intent, KeyUse, Negotiation, OutcomeEnd, Proposal, ProposalState
+from negotiator.model.records import (
+    Agent,
+    Credential,
+    Intent,
+    KeyUse,
+    Negotiation,
+    OutcomeEnd,
+    Proposal,
+    ProposalState,
+    Settled,
+    SiteCredential,
+    StoredAnswer,
+)
 from negotiator.model.times import format_time, parse_time
 from negotiator.store import tables
 
@@ -35,6 +47,8 @@ __all__ = [
     "NEGOTIATION",
     "PROPOSAL",
     "SIGNING_KEY",
+    "SITE_CREDENTIAL",
+    "STORED_ANSWER",
     "RowShape",
     "bounded",
 ]
@@ -190,9 +204,27 @@ INTENT = RowShape(
             lambda end: None if end is None else str(end.value),
             lambda text: None if text is None else OutcomeEnd(text),
         ),
+        "settled": Codec(
+            lambda settled: None if settled is None else str(settled.value),
+            lambda text: None if text is None else Settled(text),
+        ),
     },
 )
-KEY_USE = RowShape(KeyUse, tables.idempotency, {"used_at": _TIME})
+KEY_USE = RowShape(
+    KeyUse,
+    tables.idempotency,
+    {"used_at": _TIME, "consumed": Codec(" ".join, lambda text: tuple(text.split()))},
+)
+STORED_ANSWER = RowShape(
+    StoredAnswer,
+    tables.stored_answers,
+    {
+        "headers": Codec(_json_text, lambda text: tuple((name, value) for name, value in orjson.loads(text))),
+        "body": Codec(bytes, bytes),
+        "stored_at": _TIME,
+    },
+)
+SITE_CREDENTIAL = RowShape(SiteCredential, tables.site_credentials, {"created_at": _TIME, "revoked_at": _MAYBE_TIME})
 PROPOSAL = RowShape(
     Proposal,
     tables.proposals,

@@ -15,6 +15,7 @@ from sqlalchemy import (
     Integer,
     Select,
     Table,
+    and_,
     bindparam,
     delete,
     exists,
@@ -22,6 +23,7 @@ from sqlalchemy import (
     insert,
     literal,
     select,
+    tuple_,
     update,
 )
 
@@ -37,6 +39,8 @@ from negotiator.store.tables import (
     projects,
     proposals,
     signing_keys,
+    site_credentials,
+    stored_answers,
 )
 
 __all__ = [
@@ -48,6 +52,7 @@ __all__ = [
     "ADD_PROJECT",
     "ADD_PROPOSAL",
     "ADD_SIGNING_KEY",
+    "ADD_SITE_CREDENTIAL",
     "ADD_STATE",
     "AGENTS",
     "AGENT_NAMED",
@@ -56,6 +61,7 @@ __all__ = [
     "CLAIM_CREDENTIAL",
     "CLAIM_NEGOTIATION",
     "CLAIM_SIGNING_KEY",
+    "CLAIM_SITE_CREDENTIAL",
     "CLOSE_INTENT",
     "CORRECT_INTENT",
     "COUNT_LIVE_NEGOTIATIONS",
@@ -65,14 +71,18 @@ __all__ = [
     "END_NEGOTIATIONS_OF_KEY",
     "ENTRY_LEAF_HASH",
     "ENTRY_LINES",
+    "FORGET_ANSWERS",
+    "FORGET_KEYS",
     "FORGET_NEGOTIATIONS",
     "HEAD",
     "IDENTICAL_NEGOTIATION",
     "INTENT",
     "INTERRUPT_INTENT",
+    "KEEP_ANSWER",
     "KEY_USE",
     "LAST_INDEX",
     "LOCK_HEAD",
+    "MAX_FORGOTTEN",
     "MAX_LISTED",
     "MAX_SWEPT",
     "MAX_UNFINISHED",
@@ -81,6 +91,7 @@ __all__ = [
     "NEGOTIATIONS_OF_SUBJECT",
     "OPEN_INTENT",
     "OPEN_INTENTS_OF_OTHERS",
+    "PASS_KEY_ON",
     "PROJECT",
     "PROJECTS",
     "PROPOSAL",
@@ -89,9 +100,14 @@ __all__ = [
     "RETIRE_SIGNING_KEY",
     "REVOKE_AGENT",
     "REVOKE_CREDENTIALS",
+    "REVOKE_SITE_CREDENTIAL",
     "ROTATE_SIGNING_KEY",
+    "SETTLE_INTENT",
     "SIGNING_KEYS",
+    "SITE_CREDENTIAL",
+    "SITE_CREDENTIALS",
     "STATE",
+    "STORED_ANSWER",
     "TAKE_KEY",
     "UNFINISHED_INTENTS",
 ]
@@ -104,6 +120,9 @@ MAX_SWEPT = 5_000
 
 MAX_UNFINISHED = 1_000
 """Rows of the operators' list of effects without an outcome."""
+
+MAX_FORGOTTEN = 1_000
+"""Keys, and answers, that one sweep deletes, the oldest first."""
 
 
 def _ours(table: Table) -> ColumnElement[bool]:
@@ -291,18 +310,24 @@ RETIRE_SIGNING_KEY = (
 
 _open = intents.c.ended_at.is_(None)
 _interrupted = intents.c.end == literal("interrupted")
+_unknown = _interrupted & intents.c.settled.is_(None)
 
 OPEN_INTENT = insert(intents)
 CLOSE_INTENT = (
     update(intents)
     .where(_ours(intents), intents.c.decision_id == bindparam("of_decision"), _open)
-    .values(ended_at=bindparam("new_ended_at"), end=bindparam("new_end"))
+    .values(ended_at=bindparam("new_ended_at"), end=bindparam("new_end"), settled=bindparam("new_settled"))
 )
 
 CORRECT_INTENT = (
     update(intents)
     .where(_ours(intents), intents.c.decision_id == bindparam("of_decision"), _interrupted)
-    .values(ended_at=bindparam("new_ended_at"), end=bindparam("new_end"))
+    .values(ended_at=bindparam("new_ended_at"), end=bindparam("new_end"), settled=bindparam("new_settled"))
+)
+SETTLE_INTENT = (
+    update(intents)
+    .where(_ours(intents), intents.c.decision_id == bindparam("of_decision"), _unknown)
+    .values(settled=bindparam("new_settled"))
 )
 INTERRUPT_INTENT = (
     update(intents)
@@ -327,7 +352,7 @@ OPEN_INTENTS_OF_OTHERS = (
     .limit(MAX_SWEPT)
 )
 UNFINISHED_INTENTS = (
-    _select(intents, _open | _interrupted)
+    _select(intents, _open | _unknown)
     .order_by(intents.c.opened_at.desc(), intents.c.decision_id.desc())
     .limit(MAX_UNFINISHED)
 )
@@ -335,12 +360,9 @@ COUNT_OPEN_INTENTS = select(func.count()).select_from(intents).where(_ours(inten
 
 # Idempotency keys
 
-_this_slot = (
-    (idempotency.c.subject == bindparam("subject"))
-    & (idempotency.c.method == bindparam("method"))
-    & (idempotency.c.route == bindparam("route"))
-    & (idempotency.c.key_sha256 == bindparam("key_sha256"))
-)
+_slot = (idempotency.c.subject, idempotency.c.method, idempotency.c.route, idempotency.c.key_sha256)
+_this_slot = and_(*(column == bindparam(column.name) for column in _slot))
+_given_slot = and_(*(column == bindparam(f"of_{column.name}") for column in _slot))
 
 KEY_USE = _select(idempotency, _this_slot)
 TAKE_KEY = insert(idempotency).from_select(
@@ -348,6 +370,73 @@ TAKE_KEY = insert(idempotency).from_select(
     select(*_values(idempotency)).where(
         ~exists().where(idempotency.c.project_id == bindparam("project_id"), _this_slot)
     ),
+)
+
+PASS_KEY_ON = (
+    update(idempotency)
+    .where(_ours(idempotency), _given_slot, idempotency.c.decision_id == bindparam("old_decision"))
+    .values(
+        fingerprint=bindparam("new_fingerprint"),
+        decision_id=bindparam("new_decision"),
+        proposal_id=bindparam("new_proposal"),
+        used_at=bindparam("new_used_at"),
+        consumed=bindparam("new_consumed"),
+    )
+)
+
+_old = idempotency.alias()
+_undecided = exists().where(
+    intents.c.project_id == _old.c.project_id, intents.c.decision_id == _old.c.decision_id, _open | _unknown
+)
+
+FORGET_KEYS = delete(idempotency).where(
+    _ours(idempotency),
+    tuple_(*_slot).in_(
+        select(*(_old.c[column.name] for column in _slot))
+        .where(_old.c.project_id == bindparam("of_project"), _old.c.used_at < bindparam("before"), ~_undecided)
+        .order_by(_old.c.used_at)
+        .limit(literal(MAX_FORGOTTEN))
+    ),
+)
+
+# Answers that are kept
+
+_old_answers = stored_answers.alias()
+
+STORED_ANSWER = _select(stored_answers, stored_answers.c.decision_id == bindparam("of_decision"))
+KEEP_ANSWER = insert(stored_answers)
+FORGET_ANSWERS = delete(stored_answers).where(
+    _ours(stored_answers),
+    stored_answers.c.decision_id.in_(
+        select(_old_answers.c.decision_id)
+        .where(_old_answers.c.project_id == bindparam("of_project"), _old_answers.c.stored_at < bindparam("before"))
+        .order_by(_old_answers.c.stored_at)
+        .limit(literal(MAX_FORGOTTEN))
+    ),
+)
+
+# The site's own credentials
+
+_this_credential = site_credentials.c.credential_id == bindparam("of_credential")
+_active = site_credentials.c.revoked_at.is_(None)
+
+SITE_CREDENTIAL = _select(site_credentials, _this_credential)
+SITE_CREDENTIALS = _select(site_credentials).order_by(site_credentials.c.created_at, site_credentials.c.credential_id)
+CLAIM_SITE_CREDENTIAL = select(literal(1)).where(_ours(site_credentials), _this_credential, _active)
+ADD_SITE_CREDENTIAL = insert(site_credentials).from_select(
+    [column.name for column in site_credentials.c],
+    select(*_values(site_credentials)).where(
+        ~exists().where(
+            site_credentials.c.project_id == bindparam("project_id"),
+            site_credentials.c.name == bindparam("name"),
+            _active,
+        )
+    ),
+)
+REVOKE_SITE_CREDENTIAL = (
+    update(site_credentials)
+    .where(_ours(site_credentials), _this_credential, _active)
+    .values(revoked_at=bindparam("at"))
 )
 
 # Proposals

@@ -42,6 +42,8 @@ __all__ = [
     "projects",
     "proposals",
     "signing_keys",
+    "site_credentials",
+    "stored_answers",
 ]
 
 metadata = MetaData()
@@ -172,6 +174,7 @@ intents = Table(
     Column("opened_at", _TIME, nullable=False),
     Column("ended_at", _TIME),
     Column("end", _WORD),
+    Column("settled", _WORD),
     PrimaryKeyConstraint("project_id", "decision_id", name="pk_intents"),
     ForeignKeyConstraint(["project_id"], ["projects.project_id"], name="fk_intents_projects"),
 )
@@ -198,10 +201,45 @@ idempotency = Table(
     Column("decision_id", _ID, nullable=False),
     Column("proposal_id", _ID, nullable=False),
     Column("used_at", _TIME, nullable=False),
+    Column("consumed", _text(256), nullable=False, server_default=""),
     PrimaryKeyConstraint("project_id", "subject", "method", "route", "key_sha256", name="pk_idempotency"),
     ForeignKeyConstraint(["project_id"], ["projects.project_id"], name="fk_idempotency_projects"),
 )
 """Idempotency keys that were used; the primary key is the slot. `proposal_id` is empty for an effect at the site."""
+
+Index("ix_idempotency_used", idempotency.c.project_id, idempotency.c.used_at)
+
+
+stored_answers = Table(
+    "stored_answers",
+    metadata,
+    Column("project_id", _ID, nullable=False),
+    Column("decision_id", _ID, nullable=False),
+    Column("status", Integer, nullable=False),
+    Column("headers", Text, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    Column("stored_at", _TIME, nullable=False),
+    PrimaryKeyConstraint("project_id", "decision_id", name="pk_stored_answers"),
+    ForeignKeyConstraint(["project_id"], ["projects.project_id"], name="fk_stored_answers_projects"),
+)
+"""Answers of the site to effects that had a key, to be given again."""
+
+Index("ix_stored_answers_stored", stored_answers.c.project_id, stored_answers.c.stored_at)
+
+
+site_credentials = Table(
+    "site_credentials",
+    metadata,
+    Column("project_id", _ID, nullable=False),
+    Column("credential_id", _ID, nullable=False),
+    Column("name", _NAME, nullable=False),
+    Column("verifier", _SHA256, nullable=False),
+    Column("created_at", _TIME, nullable=False),
+    Column("revoked_at", _TIME),
+    PrimaryKeyConstraint("project_id", "credential_id", name="pk_site_credentials"),
+    ForeignKeyConstraint(["project_id"], ["projects.project_id"], name="fk_site_credentials_projects"),
+)
+"""Tokens of the site itself; `verifier` is a keyed hash, the secret is nowhere."""
 
 
 proposals = Table(

@@ -34,6 +34,7 @@ from negotiator.store.aggregates import (
     KeyRows,
     NegotiationRows,
     ProposalRows,
+    SiteCredentialRows,
     StateRows,
 )
 from negotiator.store.database import Database
@@ -170,6 +171,11 @@ class UnitTx:
     def proposals(self) -> ProposalRows:
         """Memory proposals."""
         return ProposalRows(self._sql, self.project)
+
+    @property
+    def site_credentials(self) -> SiteCredentialRows:
+        """The site's own credentials."""
+        return SiteCredentialRows(self._sql, self.project)
 
     @property
     def state(self) -> StateRows:

@@ -15,6 +15,7 @@ Rules:
 - A message that breaks the protocol or the announced length raises `SiteProtocolError` and ends as `site_error`.
 - What comes after the completing message changes nothing.
 - A client that left before the completing message: the outcome is written when the site ends.
+- A whole answer goes with the outcome, where one is to be kept; also one that its client did not see.
 
 `bytes` and digest are of what the site produced. It does not know what an outcome is written to.
 """
@@ -32,6 +33,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from negotiator.model.governed import Outcome
 from negotiator.model.records import OutcomeEnd
+from negotiator.web.kept import AnswerKeeper
 from negotiator.web.live import Exchange
 
 __all__ = ["MAX_HELD_BYTES", "AnswerGuard", "OwnAnswer", "SiteProtocolError"]
@@ -70,6 +72,7 @@ class AnswerGuard:
         decorate: adds our headers to the site's start.
         own_answer: what is sent in the site's place.
         stopped: whether we have ended the exchange; the site's messages are dropped then.
+        keeps: the most bytes of the answer that are kept; None keeps nothing.
     """
 
     def __init__(
@@ -83,6 +86,7 @@ class AnswerGuard:
         decorate: Callable[[Message], Message],
         own_answer: OwnAnswer,
         stopped: Callable[[], bool],
+        keeps: int | None,
     ) -> None:
         self._scope = scope
         self._send = send
@@ -98,6 +102,7 @@ class AnswerGuard:
         self._held: list[Message] = []
         self._bytes = 0
         self._digest = hashlib.sha256()
+        self._keeper = AnswerKeeper(keeps)
         self._complete = False
         self._last_given = False
         self._broken = False
@@ -162,6 +167,7 @@ class AnswerGuard:
         self._status = status
         self._hold = self._holding(status, has_length=bool(lengths))
         self._length = int(lengths[0]) if self._hold is _Hold.FIRST_BODY else None
+        self._keeper.start(message)
         self._held.append(self._decorate(message))
         if self._hold is _Hold.LAST:
             await self._flush()
@@ -199,6 +205,7 @@ class AnswerGuard:
             self._bytes -= len(chunk)
             self._break("the site's answer is not as long as its Content-Length says")
         self._digest.update(chunk)
+        self._keeper.chunk(chunk)
         return not more or self._bytes == self._length
 
     async def _pass_on(self, message: Message, *, more: bool) -> None:
@@ -230,7 +237,13 @@ class AnswerGuard:
                 self._failure = error
 
     def _begin(self, end: OutcomeEnd) -> None:
-        outcome = Outcome(end=end, status=self._status, body_bytes=self._bytes, body_sha256=self._digest.hexdigest())
+        outcome = Outcome(
+            end=end,
+            status=self._status,
+            body_bytes=self._bytes,
+            body_sha256=self._digest.hexdigest(),
+            answer=self._keeper.answer() if self._complete else None,
+        )
         self._outcome = self._write(outcome)
 
     async def _committed(self) -> None:

@@ -206,7 +206,7 @@ class SiteCalls:
         answer = _PlainAnswer(send, admitted, incoming, exchange)
         try:
             async with exchange:
-                await self._app(governed_scope(admitted.scope), incoming.receive, answer)
+                await self._app(governed_scope(admitted.scope, admitted.verdict.decision_id), incoming.receive, answer)
         except Exception:
             if not answer.started:
                 code = "body_too_large" if incoming.over_limit else "site_error"
@@ -226,7 +226,7 @@ class SiteCalls:
             watch.start()
         try:
             async with exchange:
-                await self._app(governed_scope(admitted.scope), incoming.receive, guard)
+                await self._app(governed_scope(admitted.scope, admitted.verdict.decision_id), incoming.receive, guard)
         except ExchangeEnded:
             guard.cut()
             raise
@@ -266,6 +266,7 @@ class SiteCalls:
             decorate=lambda start: decorated(start, verdict, cache),
             own_answer=lambda code: self.own_answer(admitted, code),
             stopped=lambda: incoming.over_limit or bool(exchange.code),
+            keeps=verdict.keeps,
         )
 
     def own_answer(self, admitted: Admitted, code: str) -> Response:

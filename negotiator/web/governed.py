@@ -5,7 +5,7 @@ Steps, each of which may refuse:
 1. credentials, then host, path, framing, then the other claims: what is wrong is recorded as a refusal;
 2. the body, read whole outside the group read and where it does not flow;
 3. the decision, which is recorded before it is given;
-4. the site is called, the refusal is answered, or the proposal is answered with 202.
+4. the site is called, the refusal is answered, the proposal is answered with 202, or a stored answer is given again.
 
 A client that leaves while its body is read: nothing was decided, nothing is recorded. What cannot be recorded is 503,
 and the site is not called.
@@ -39,6 +39,7 @@ from negotiator.web.framing import (
     refuse_override,
 )
 from negotiator.web.headers import answer_headers, header_lines, single_header
+from negotiator.web.kept import replayed
 from negotiator.web.presented import parse_claims, parse_credentials
 from negotiator.web.problems import ProblemPages, send_early
 from negotiator.web.routing import Ambiguous, Governs
@@ -48,6 +49,19 @@ from negotiator.web.sources import Sources
 __all__ = ["Governed"]
 
 _AMBIGUOUS = "the path can be read in more than one way; send it in its plain form"
+_CONDITIONS = frozenset(
+    {
+        b"content-encoding",
+        b"if-match",
+        b"if-modified-since",
+        b"if-none-match",
+        b"if-range",
+        b"if-unmodified-since",
+        b"range",
+    }
+)
+"""Headers that make another request of the same method, target, type and body."""
+
 _NO_SOCKETS = "sockets are not open on this path; use the HTTP routes"
 
 
@@ -154,6 +168,8 @@ class Governed:
                 await self._refused(scope, request, verdict)(scope, receive, send)
             case "hold":
                 await self._held(scope, verdict)(scope, receive, send)
+            case "replay":
+                await self._again(scope, verdict)(scope, receive, send)
             case _:
                 assert_never(verdict.kind)
 
@@ -200,6 +216,10 @@ class Governed:
         refusal = verdict.refusal or Refusal(code="refused", detail="not allowed here", decision_id=verdict.decision_id)
         trace_id = request.presented.trace_id
         return self._problems.refusal(scope, refusal, trace_id=trace_id, headers=_own_headers(verdict))
+
+    def _again(self, scope: Scope, verdict: Verdict) -> Response:
+        assert verdict.answer is not None  # noqa: S101 - that is what a replay is
+        return replayed(verdict, verdict.answer, method=scope["method"].upper())
 
     def _held(self, scope: Scope, verdict: Verdict) -> Response:
         """Answer an allowed memory write: it waits for a human."""
@@ -268,6 +288,11 @@ def _request(
         body_sha256=body.sha256 if body else "",
         body_bytes=body.size if body else 0,
         socket=scope["type"] == "websocket",
+        conditions=tuple(
+            (name.lower().decode("latin-1"), value.decode("latin-1"))
+            for name, value in scope["headers"]
+            if name.lower() in _CONDITIONS
+        ),
     )
 
 

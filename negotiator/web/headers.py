@@ -6,6 +6,7 @@ Rules:
 - The site never sees our credentials, nor a header that it could take for our own statement.
 - On governed routes the site may use only the extensions `tls` and `websocket.http.response`: all others complete or
   carry answers around us.
+- A governed request goes on with exactly one `traceparent`: the caller's trace with a span of ours, or a new trace.
 - An allowed governed answer names its decision and level; no shared cache may keep it unless the rule says so.
 
 It does not read values; `presented` does.
@@ -21,6 +22,7 @@ from starlette.types import Message, Scope
 from negotiator.errors import RequestError
 from negotiator.model.governed import Verdict
 from negotiator.model.routes import CacheRule
+from negotiator.web.tracing import traced
 
 __all__ = [
     "AGENT_HEADER_PREFIX",
@@ -100,11 +102,12 @@ def site_scope(scope: Scope) -> Scope:
     return scope
 
 
-def governed_scope(scope: Scope) -> Scope:
+def governed_scope(scope: Scope, decision_id: str) -> Scope:
     """Return the scope of a governed request as the site may see it."""
     extensions: dict[str, Any] = scope.get("extensions") or {}
     kept = {name: value for name, value in extensions.items() if name in _SITE_EXTENSIONS}
-    return {**site_scope(scope), "extensions": kept}
+    seen = site_scope(scope)
+    return {**seen, "headers": traced(seen["headers"], decision_id), "extensions": kept}
 
 
 def answer_headers(verdict: Verdict) -> list[tuple[bytes, bytes]]:

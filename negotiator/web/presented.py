@@ -39,7 +39,9 @@ _CORRELATION = re.compile(r"[!#-+\--:<-\[\]-~]{1,255}")  # visible ASCII without
 _SF_STRING = re.compile(r'"((?:[ !#-\[\]-~]|\\["\\])*)"')
 _ESCAPED = re.compile(r"\\(.)")
 _EXPIRES = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?Z")
-_TRACEPARENT = re.compile(r"(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.{1,256})?")
+_TRACEPARENT = re.compile(
+    r"(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-[!-~]{1,256})?"
+)
 _MAX_KEY = 255
 
 
@@ -84,7 +86,7 @@ def parse_claims(scope: Scope, known: Presented) -> Presented:
         idempotency_key=_idempotency_key(scope),
         consent=_matched(scope, b"uaix-consent", _NAME),
         evidence=_evidence(scope),
-        trace_id=trace_id_of(scope),
+        traceparent=_traceparent(scope),
     )
 
 
@@ -151,11 +153,14 @@ def _evidence(scope: Scope) -> tuple[str, ...]:
 def trace_id_of(scope: Scope) -> str:
     """Return the trace id of `traceparent`; empty where there is none.
 
-    Source: W3C Trace Context section 3.2; a later version may have more after the flags.
-
     Raises:
         RequestError: `header_malformed`.
     """
+    return Presented(traceparent=_traceparent(scope)).trace_id
+
+
+def _traceparent(scope: Scope) -> str:
+    """Source: W3C Trace Context section 3.2; a later version may have more after the flags."""
     name = b"traceparent"
     value = single_header(scope, name)
     if value is None:
@@ -163,7 +168,7 @@ def trace_id_of(scope: Scope) -> str:
     found = _TRACEPARENT.fullmatch(value)
     if found is None or (found.group(1) == "00" and found.group(3)):
         raise _malformed(name, "it must be a W3C trace context such as 00-<32 hex>-<16 hex>-01")
-    return found.group(2)
+    return value
 
 
 def _malformed(name: bytes, why: str) -> RequestError:

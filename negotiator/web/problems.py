@@ -117,6 +117,7 @@ _ROWS: tuple[tuple[str, int, str, str], ...] = (
     ("idempotency_mismatch", 422, "the key was used for another request", "use a new key for a new request"),
     ("idempotency_in_flight", 409, "the first request with this key still runs", _LATER),
     ("idempotency_answer_not_stored", 409, "done already, the answer was not kept", "do not repeat the request"),
+    ("effect_not_unknown", 409, "there is nothing to settle", "read the effect to see how it ended"),
     ("revision_mismatch", 409, "somebody else has changed it", "read the current revision and decide again"),
     ("revision_required", 428, "the expected revision is needed", "send the revision that you read"),
     ("identity_required", 403, "a verified identity is needed", _OBLIGE),

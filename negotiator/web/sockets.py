@@ -66,7 +66,9 @@ class SocketCalls:
         )
         try:
             async with exchange:
-                await self._app(governed_scope(admitted.scope), socket.receive, socket.send)
+                await self._app(
+                    governed_scope(admitted.scope, admitted.verdict.decision_id), socket.receive, socket.send
+                )
         except ExchangeEnded as ended:
             await socket.end_with(close_code(problem_kind(ended.code).status))
         except asyncio.CancelledError:

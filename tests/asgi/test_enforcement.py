@@ -64,7 +64,7 @@ class TestAllowed:
             http_scope("POST", "/comments", JWS, (b"uaix-credential", b"x"), (b"authorization", b"Basic x"))
         )
         (scope,) = house.site.scopes
-        assert [name for name, _ in scope["headers"]] == [b"host", b"authorization"]
+        assert [name for name, _ in scope["headers"]] == [b"host", b"authorization", b"traceparent"]
         assert set(scope["extensions"]) == {"tls"}
 
     async def test_a_person_is_named(self):

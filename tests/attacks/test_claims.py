@@ -6,10 +6,13 @@ what it knew. One table says for each claim and each kind of request what comes 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -17,12 +20,15 @@ from uuid import uuid4
 import httpx
 import pytest
 from sqlalchemy import bindparam, update
+from starlette.responses import PlainTextResponse
 
 from negotiator.assembly import Negotiator
 from negotiator.model.levels import PROFILE_OF_LEVEL, Level
 from negotiator.model.times import format_time
+from negotiator.services.replays import Earlier
 from negotiator.shipped import load_catalog
 from negotiator.store import statements, tables
+from negotiator.web.middleware import NegotiatorMiddleware
 from tests.support.house import PLENTY, PREFIX, House, house, settings_in
 from tests.support.interleaving import InterruptedPolicies, interrupted, policies_with
 
@@ -103,6 +109,10 @@ async def memory(at: Scene) -> httpx.Response:
     return await at.client.put("/memory/tea", headers=at.headers | own, content=b"left")
 
 
+async def repetition(at: Scene) -> httpx.Response:
+    return await at.client.get("/screen", headers=at.headers | {"idempotency-key": "k-1"})
+
+
 async def renewal(at: Scene) -> httpx.Response:
     headers = {"uaix-negotiation": at.token, "authorization": f"Bearer {at.api_token}"}
     document = load_catalog().examples[PROFILE_OF_LEVEL[Level.L4]]
@@ -115,10 +125,27 @@ async def ending(at: Scene) -> httpx.Response:
 
 
 Request = Callable[[Scene], Any]
-KINDS: tuple[Request, ...] = (read, effect, refusal, memory, renewal)
+KINDS: tuple[Request, ...] = (read, effect, refusal, memory, repetition, renewal)
 
-HONEST = {"read": 200, "effect": 200, "refusal": 403, "memory": 202, "renewal": 201}
-LEAVES = {"read": "decision", "effect": "intent", "refusal": "decision", "memory": "proposal", "renewal": "declare"}
+HONEST = {"read": 200, "effect": 200, "refusal": 403, "memory": 202, "repetition": 200, "renewal": 201}
+LEAVES = {
+    "read": "decision",
+    "effect": "intent",
+    "refusal": "decision",
+    "memory": "proposal",
+    "repetition": "replay",
+    "renewal": "declare",
+}
+
+
+async def made_before(at: Scene, request_of: Request) -> int:
+    """Let what is to be repeated happen for the first time; return how often the site was called."""
+    if request_of is not repetition:
+        return 0
+    assert (await repetition(at)).status_code == 200
+    at.policies.asked = 0
+    return 1
+
 
 # What changes meanwhile
 
@@ -194,6 +221,7 @@ async def test_a_change_between_decision_and_commit_is_seen(
 ):
     async with scene(tmp_path, database_url) as at:
         before: list[int] = []
+        called = await made_before(at, request_of)
 
         def between(asked: int) -> None:
             if asked == 1:
@@ -212,8 +240,8 @@ async def test_a_change_between_decision_and_commit_is_seen(
             assert recorded["code"] == code
         if row.rival in {policies_close, policies_admit_nobody} and "bundle_digest" in recorded:
             assert recorded["bundle_digest"] == at.policies._in_force.engine.bundle.digest
-        assert at.built.calls == []
-        assert not at.built.entries("intent") + at.built.entries("proposal")
+        assert len(at.built.calls) == called
+        assert len(at.built.entries("intent") + at.built.entries("proposal")) == called
         assert at.rival.audit.verify().entries == before[0] + 1
 
 
@@ -240,6 +268,7 @@ async def test_a_rival_that_takes_the_last_place_is_seen(tmp_path: Path, databas
 @pytest.mark.parametrize("request_of", KINDS, ids=lambda kind: kind.__name__)
 async def test_without_a_rival_each_is_decided_once(tmp_path: Path, database_url: str, request_of: Request):
     async with scene(tmp_path, database_url) as at:
+        called = await made_before(at, request_of)
         answer = await request_of(at)
         assert answer.status_code == HONEST[request_of.__name__], answer.text
         assert at.policies.asked == 1
@@ -247,7 +276,7 @@ async def test_without_a_rival_each_is_decided_once(tmp_path: Path, database_url
             entry for entry in at.built.entries() if entry.get("decision_id") == answer.headers["uaix-decision"]
         )
         assert recorded["kind"] == LEAVES[request_of.__name__]
-        assert len(at.built.calls) == (1 if request_of in {read, effect} else 0)
+        assert len(at.built.calls) == called + (1 if request_of in {read, effect} else 0)
 
 
 @pytest.mark.parametrize("request_of", KINDS, ids=lambda kind: kind.__name__)
@@ -256,6 +285,7 @@ async def test_a_rival_that_never_stops_is_503_and_nothing_is_done(
 ):
     async with scene(tmp_path, database_url) as at:
         closing = [policies_with(CLOSED), policies_with("")]
+        called = await made_before(at, request_of)
         changes: list[bool] = []
 
         def between(asked: int) -> None:
@@ -266,9 +296,9 @@ async def test_a_rival_that_never_stops_is_503_and_nothing_is_done(
         answer = await request_of(at)
         assert (answer.status_code, answer.json()["code"]) == (503, "ledger_unavailable"), answer.text
         assert int(answer.headers["retry-after"]) >= 1
-        assert changes == [True] * 6, "once, and again for each of the five claims"
-        assert [entry["kind"] for entry in at.built.entries()[entries:]] == ["policy"] * 6
-        assert at.built.calls == []
+        assert changes == [True] * 8, "once, and again for each of the seven claims"
+        assert [entry["kind"] for entry in at.built.entries()[entries:]] == ["policy"] * 8
+        assert len(at.built.calls) == called
 
 
 @pytest.mark.parametrize(
@@ -340,3 +370,85 @@ async def test_an_agent_revoked_while_it_ends_its_negotiation_ends_nothing(tmp_p
         answer = await ending(at)
         assert (answer.status_code, answer.json()["code"]) == INVALID
         assert at.rival.store.read_sync(lambda reader: reader.negotiations.get(at.negotiation_id)).ended_at is None
+
+
+# The key, and the time until which the request holds
+
+
+async def test_a_key_that_a_rival_takes_meanwhile_starts_nothing(tmp_path: Path, database_url: str):
+    async with scene(tmp_path, database_url) as at:
+        told: list[tuple[int, str]] = []
+
+        def between(asked: int) -> None:
+            if asked == 1:
+                told.append(asked_elsewhere(at))
+
+        at.policies.between = between
+        answer = await repetition(at)
+        assert told == [(200, "from the other host")]
+        assert (answer.status_code, answer.text) == (200, "from the other host")
+        assert answer.headers["idempotent-replayed"] == "true"
+        assert at.policies.asked == 1
+        assert at.built.calls == []
+        assert len(at.built.entries("intent")) == len(at.built.entries("replay")) == 1
+
+
+def asked_elsewhere(at: Scene) -> tuple[int, str]:
+    """Send the same request to the rival, from a thread of its own."""
+
+    async def site(scope: Any, receive: Any, send: Any) -> None:
+        await PlainTextResponse("from the other host")(scope, receive, send)
+
+    async def ask() -> tuple[int, str]:
+        transport = httpx.ASGITransport(NegotiatorMiddleware(site, negotiator=at.rival), client=("127.0.0.1", 2))
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            answer = await client.get("/screen", headers=at.headers | {"idempotency-key": "k-1"})
+            return answer.status_code, answer.text
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, ask()).result(60)
+
+
+def everything_forgotten(at: Scene) -> None:
+    at.rival.store.transact_sync(lambda tx: tx.idempotency.forget(tx.now + timedelta(days=1)))
+
+
+async def test_a_key_that_is_forgotten_while_its_repetition_is_refused_is_no_mismatch(
+    tmp_path: Path, database_url: str
+):
+    async with scene(tmp_path, database_url) as at:
+        assert (await memory(at)).status_code == 202
+        own = at.headers | {"idempotency-key": "k-1"}
+        lacking = partial(at.client.put, "/memory/tea", headers=own, content=b"another")
+        assert (await lacking()).json()["code"] == "idempotency_mismatch"
+        store = at.built.negotiator.store
+        read_once = store.read
+
+        async def read(query: Any) -> Any:
+            found = await read_once(query)
+            if isinstance(found, Earlier):
+                store.read = read_once  # type: ignore[method-assign]
+                everything_forgotten(at)
+            return found
+
+        store.read = read  # type: ignore[method-assign]
+        entries = len(at.built.entries())
+        answer = await lacking()
+        assert (answer.status_code, answer.json()["code"]) == (400, "correlation_required")
+        [recorded] = at.built.entries()[entries:]
+        assert recorded["code"] == "correlation_required"
+
+
+async def test_a_request_that_the_ledgers_time_has_expired_is_expired_whatever_the_clock_says(
+    tmp_path: Path, database_url: str
+):
+    async with scene(tmp_path, database_url) as at:
+        soon = (at.built.clock.now() + timedelta(seconds=60)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        at.built.clock.advance(100)
+        assert (await effect(at)).status_code == 200
+        at.built.clock.advance(-100)
+        own = {"uaix-correlation": "c-1", "idempotency-key": "k-1", "uaix-expires": soon}
+        answer = await at.client.put("/memory/tea", headers=at.headers | own, content=b"left")
+        assert (answer.status_code, answer.json()["code"]) == (400, "packet_expired")
+        assert at.policies.asked == 3, "the screen, and twice the memory"
+        assert at.built.entries("proposal") == []

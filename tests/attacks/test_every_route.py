@@ -6,6 +6,7 @@ A new route needs a row here before anything else passes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -50,6 +51,8 @@ ROUTES: Final[Mapping[str, tuple[int, int, int, int, int, int]]] = {
     "POST /validate":                          (200, 200, 200, 200, 200, 200),
     "GET /me":                                 (401, 200, 200, 401, 401, 401),
     "GET /memory/proposals/{id}":              (404, 200, 404, 401, 404, 404),
+    "GET /effects/{id}":                       (404, 200, 404, 401, 404, 404),
+    "POST /effects/{id}/settle":               (401, 401, 401, 401, 401, 401),
 }  # fmt: skip
 """The status that each caller gets. People get here what a browser without a session of ours gets."""
 
@@ -76,7 +79,7 @@ class Town:
         path = endpoint.full_path(PREFIX)
         for name, value in {**self.objects, **({row: id_} if id_ else {})}.items():
             if name == row:
-                path = path[: path.index("{")] + value
+                path = re.sub(r"\{\w+\}", value, path)
         content: dict[str, Any] = {}
         if endpoint.request:
             content["json"] = load_catalog().examples[PROFILE_OF_LEVEL[Level.L2]]
@@ -116,6 +119,17 @@ async def files_memory(client: httpx.AsyncClient, own: Mapping[str, str]) -> str
     return str(held.json()["proposal_id"])
 
 
+async def has_an_effect(client: httpx.AsyncClient, own: Mapping[str, str]) -> str:
+    """Let an agent cause an effect and return its id."""
+    site = {
+        "uaix-credential": own["authorization"].removeprefix("Bearer "),
+        "uaix-negotiation": own["uaix-negotiation"],
+    }
+    shown = await client.get("/screen", headers=site)
+    assert shown.status_code == 200, shown.text
+    return str(shown.headers["uaix-decision"])
+
+
 @asynccontextmanager
 async def town(folder: Path, database_url: str) -> AsyncIterator[Town]:
     with house(folder, person="ana", database=database_url) as built:
@@ -138,6 +152,8 @@ async def town(folder: Path, database_url: str) -> AsyncIterator[Town]:
                 "GET /negotiations/{id}": negotiation_id,
                 "DELETE /negotiations/{id}": negotiation_id,
                 "GET /memory/proposals/{id}": await files_memory(client, own),
+                "GET /effects/{id}": (effect_id := await has_an_effect(client, own)),
+                "POST /effects/{id}/settle": effect_id,
             }
             yield Town(built, client, hands, objects)
 
@@ -157,7 +173,7 @@ async def test_who_gets_what(tmp_path: Path, database_url: str, row: str):
             assert heads == expected
         answers = {caller: (await here.ask(row, caller)).status_code for caller in [*strangers, "agent"]}
         assert answers == expected
-        others = [call for call in here.built.calls if not call.endswith(f" {LLMS_PATH}")]
+        others = [call for call in here.built.calls if not call.endswith((f" {LLMS_PATH}", " /screen"))]
         assert others == [], "only for /llms.txt the site is asked first"
 
 

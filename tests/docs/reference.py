@@ -30,7 +30,7 @@ def _between(name: str) -> re.Pattern[str]:
 
 _ROUTES = _between("routes")
 _BUDGETS = _between("budgets")
-_WHO = {"none": "anybody", "optional": "anybody; a credential counts", "required": "its owner"}
+_WHO = {"none": "anybody", "optional": "anybody; a credential counts", "required": "its owner", "site": "the site"}
 
 
 def generated() -> dict[Path, str]:

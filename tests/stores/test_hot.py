@@ -10,10 +10,32 @@ from sqlalchemy.sql import ClauseElement
 from negotiator.store import statements, transaction
 from negotiator.store.engine import database_at
 from negotiator.store.hot import Hot, Sql
-from negotiator.store.rows import AGENT, CREDENTIAL, INTENT, KEY_USE, NEGOTIATION, PROPOSAL, SIGNING_KEY
+from negotiator.store.rows import (
+    AGENT,
+    CREDENTIAL,
+    INTENT,
+    KEY_USE,
+    NEGOTIATION,
+    PROPOSAL,
+    SIGNING_KEY,
+    SITE_CREDENTIAL,
+    STORED_ANSWER,
+)
 from negotiator.store.schema import migrate
 from tests.support.databases import KINDS, new_database
-from tests.support.stores import HASH, agent, appending, credential, intent, key_use, negotiation, proposal, signing_key
+from tests.support.stores import (
+    HASH,
+    agent,
+    appending,
+    credential,
+    intent,
+    key_use,
+    negotiation,
+    proposal,
+    signing_key,
+    site_credential,
+    stored_answer,
+)
 
 AT = "2026-05-04T03:02:01.000006Z"
 LATER = "2027-05-04T03:02:01.000006Z"
@@ -24,6 +46,11 @@ ENTRY = {
     "action": None, "line": b"{}", "leaf_hash": HASH,
 }  # fmt: skip
 INTERRUPTED = {"of_decision": "d1", "of_owner": intent().owner, "new_ended_at": AT, "new_end": "interrupted"}
+ENDED = {"new_ended_at": AT, "new_end": "complete", "new_settled": None}
+PASSED = {
+    "old_decision": "d1", "new_fingerprint": HASH, "new_decision": "d4", "new_proposal": "", "new_used_at": AT,
+    "new_consumed": "has_consent", **{f"of_{name}": value for name, value in SLOT.items()},
+}  # fmt: skip
 CHANGED = {"of_name": "mode", "new_value": "shadow", "new_changed_at": AT}
 MOVED = {"old_size": 0, "new_epoch": 1, "new_size": 1, "new_prev": HASH, "new_time": AT}
 
@@ -84,14 +111,39 @@ SCRIPT = [
     ("INTERRUPT_INTENT", SITE | INTERRUPTED | {"old_lease_seq": 0}),
     ("INTERRUPT_INTENT", SITE | INTERRUPTED | {"old_lease_seq": 1}),
     ("UNFINISHED_INTENTS", SITE),
-    ("CORRECT_INTENT", SITE | {"of_decision": "d1", "new_ended_at": AT, "new_end": "complete"}),
-    ("CORRECT_INTENT", SITE | {"of_decision": "d1", "new_ended_at": AT, "new_end": "complete"}),
+    ("SETTLE_INTENT", SITE | {"of_decision": "d1", "new_settled": "done"}),
+    ("SETTLE_INTENT", SITE | {"of_decision": "d1", "new_settled": "not_done"}),
+    ("UNFINISHED_INTENTS", SITE),
+    ("CORRECT_INTENT", SITE | {"of_decision": "d1"} | ENDED),
+    ("CORRECT_INTENT", SITE | {"of_decision": "d1"} | ENDED),
     ("OPEN_INTENT", INTENT.to_row("site", intent("d2"))),
-    ("CLOSE_INTENT", SITE | {"of_decision": "d2", "new_ended_at": AT, "new_end": "complete"}),
-    ("CLOSE_INTENT", SITE | {"of_decision": "d2", "new_ended_at": AT, "new_end": "complete"}),
+    ("CLOSE_INTENT", SITE | {"of_decision": "d2"} | ENDED),
+    ("CLOSE_INTENT", SITE | {"of_decision": "d2"} | ENDED),
+    ("INTENT", SITE | {"of_decision": "d2"}),
     ("TAKE_KEY", KEY_USE.to_row("site", key_use())),
     ("TAKE_KEY", KEY_USE.to_row("site", key_use("d2"))),
     ("KEY_USE", SITE | SLOT),
+    ("PASS_KEY_ON", SITE | PASSED),
+    ("PASS_KEY_ON", SITE | PASSED),
+    ("KEY_USE", SITE | SLOT),
+    ("OPEN_INTENT", INTENT.to_row("site", intent("d3"))),
+    ("TAKE_KEY", KEY_USE.to_row("site", key_use("d3", key_sha256="cd" * 32))),
+    ("KEEP_ANSWER", STORED_ANSWER.to_row("site", stored_answer("d1"))),
+    ("STORED_ANSWER", SITE | {"of_decision": "d1"}),
+    ("FORGET_KEYS", SITE | {"before": AT}),
+    ("FORGET_ANSWERS", SITE | {"before": AT}),
+    ("FORGET_KEYS", SITE | {"before": "2030"}),
+    ("FORGET_ANSWERS", SITE | {"before": "2030"}),
+    ("KEY_USE", SITE | SLOT),
+    ("KEY_USE", SITE | SLOT | {"key_sha256": "cd" * 32}),
+    ("STORED_ANSWER", SITE | {"of_decision": "d1"}),
+    ("ADD_SITE_CREDENTIAL", SITE_CREDENTIAL.to_row("site", site_credential())),
+    ("ADD_SITE_CREDENTIAL", SITE_CREDENTIAL.to_row("site", site_credential("s2"))),
+    ("SITE_CREDENTIAL", SITE | {"of_credential": "s1"}),
+    ("SITE_CREDENTIALS", SITE),
+    ("CLAIM_SITE_CREDENTIAL", SITE | {"of_credential": "s1"}),
+    ("REVOKE_SITE_CREDENTIAL", SITE | {"of_credential": "s1", "at": AT}),
+    ("CLAIM_SITE_CREDENTIAL", SITE | {"of_credential": "s1"}),
     ("ADD_PROPOSAL", PROPOSAL.to_row("site", proposal())),
     ("PROPOSAL", SITE | {"of_proposal": "p1"}),
     ("PROPOSALS_OF_SUBJECT", SITE | {"subject": "agent:a1"}),

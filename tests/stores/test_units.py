@@ -206,15 +206,19 @@ async def test_the_claim_of_a_negotiation(store, clock, negotiation_id, seconds,
     assert await store.transact(lambda tx: tx.negotiations.claim_live(negotiation_id, tx.now)) is holds
 
 
+def closing(decision_id, end):
+    return lambda tx: tx.intents.close(decision_id, end, START, called=True)
+
+
 async def test_an_intent_has_one_outcome(store):
     await store.transact(lambda tx: tx.intents.open(intent()))
     assert await store.transact(lambda tx: tx.intents.get("d1")) == intent()
     assert await store.read(lambda reader: reader.intents.open_count()) == 1
-    assert await store.transact(lambda tx: tx.intents.close("d1", OutcomeEnd.COMPLETE, START)) is Closing.FIRST
+    assert await store.transact(closing("d1", OutcomeEnd.COMPLETE)) is Closing.FIRST
     ended = replace(intent(), ended_at=START, end=OutcomeEnd.COMPLETE)
     assert await store.transact(lambda tx: tx.intents.get("d1")) == ended
-    assert await store.transact(lambda tx: tx.intents.close("d1", OutcomeEnd.ABORTED, START)) is Closing.NONE
-    assert await store.transact(lambda tx: tx.intents.close("d9", OutcomeEnd.ABORTED, START)) is Closing.NONE
+    assert await store.transact(closing("d1", OutcomeEnd.ABORTED)) is Closing.NONE
+    assert await store.transact(closing("d9", OutcomeEnd.ABORTED)) is Closing.NONE
     assert await store.read(lambda reader: (reader.intents.open_count(), reader.intents.unfinished())) == (0, ())
 
 

@@ -29,7 +29,7 @@ _SENTENCES = frozenset(
     {"title", "description", "statement", "summary", "may", "must_not_imply", "needs", "fallback", "family"}
     | {"support_boundary"}
 )
-_WORDS = ("allowed", "conditional", "refused", "none", "optional", "required")
+_WORDS = ("allowed", "conditional", "refused", "none", "optional", "required", "site")
 
 
 def page_messages() -> list[str]:

@@ -13,7 +13,17 @@ from negotiator.model.entries import EntryDraft, EntryKind, EntryPosition
 from negotiator.model.facts import AgentFacts, DeclaredFacts
 from negotiator.model.keys import SigningKey
 from negotiator.model.levels import Level
-from negotiator.model.records import Agent, Credential, Intent, KeyUse, Negotiation, Proposal, ProposalState
+from negotiator.model.records import (
+    Agent,
+    Credential,
+    Intent,
+    KeyUse,
+    Negotiation,
+    Proposal,
+    ProposalState,
+    SiteCredential,
+    StoredAnswer,
+)
 from negotiator.ports import Tx
 from negotiator.store import SqlStore
 
@@ -136,6 +146,21 @@ def key_use(decision_id: str = "d1", **changes: str) -> KeyUse:
         "proposal_id": "",
     }
     return KeyUse(decision_id=decision_id, used_at=START, **values | changes)
+
+
+def stored_answer(decision_id: str = "d1", **changes: object) -> StoredAnswer:
+    values: dict[str, object] = {
+        "decision_id": decision_id,
+        "status": 201,
+        "headers": (("content-type", "text/plain"), ("link", "</ü>"), ("link", "</b>")),
+        "body": bytes(range(256)),
+        "stored_at": START,
+    }
+    return StoredAnswer(**values | changes)  # type: ignore[arg-type]
+
+
+def site_credential(credential_id: str = "s1", name: str = "worker") -> SiteCredential:
+    return SiteCredential(credential_id=credential_id, name=name, verifier=HASH, created_at=START)
 
 
 def proposal(proposal_id: str = "p1", **changes: object) -> Proposal:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, Literal, NoReturn
 
 import httpx
@@ -15,6 +17,7 @@ from negotiator.model.facts import ResourceFacts
 from negotiator.model.findings import Finding, Severity
 from negotiator.model.governed import Declared, Presented, Refusal
 from negotiator.model.levels import Level
+from negotiator.model.records import SiteCredential
 from negotiator.model.routes import RouteRule
 from negotiator.shipped import load_catalog
 from negotiator.web.api import Condition, create_api
@@ -127,6 +130,30 @@ class ScriptedProposals:
         return {"proposal_id": proposal_id, "state": "pending"}
 
 
+class ScriptedSettlements:
+    """Has the one effect `DECISION_ID`, for whoever presents a credential; takes the site's word of it."""
+
+    async def get(self, effect_id: str, presented: Presented) -> Mapping[str, Any]:
+        if effect_id != DECISION_ID or not presented.credential:
+            _fail("not_found")
+        return {"effect_id": effect_id, "state": "running"}
+
+    async def authorise(self, presented: Presented) -> SiteCredential:
+        if not presented.credential.startswith("uaixs_"):
+            _fail("credentials_invalid")
+        return SiteCredential(credential_id="s1", name="worker", verifier="", created_at=datetime.now(UTC))
+
+    async def settle(self, effect_id: str, data: bytes, credential: SiteCredential) -> Mapping[str, Any]:
+        if effect_id != DECISION_ID:
+            _fail("not_found")
+        return {
+            "effect_id": effect_id,
+            "state": "settled",
+            "by": credential.name,
+            "settled": json.loads(data)["outcome"],
+        }
+
+
 def route(label: str, *, action: str = "read_static", name: str = "pages", **others: Any) -> RouteRule:
     methods, _, path = label.partition(" ")
     return RouteRule(
@@ -170,6 +197,7 @@ class ScriptedSite:
     support_boundary: str = "No certification, no endorsement."
     negotiations: ScriptedNegotiations = field(default_factory=ScriptedNegotiations)
     proposals: ScriptedProposals = field(default_factory=ScriptedProposals)
+    settlements: ScriptedSettlements = field(default_factory=ScriptedSettlements)
     max_message_bytes: int = 1000
     root_aliases: bool = False
     policy_count: int = 3

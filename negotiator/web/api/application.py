@@ -17,6 +17,7 @@ from starlette.types import ASGIApp
 
 from negotiator.errors import RequestError, UnavailableError
 from negotiator.web.api.documents import DocumentRoutes
+from negotiator.web.api.effects import EffectRoutes
 from negotiator.web.api.negotiations import NegotiationRoutes
 from negotiator.web.api.ports import Site
 from negotiator.web.api.refusals import Refusals
@@ -68,7 +69,7 @@ def _routes(site: Site, refusals: Refusals) -> list[Route]:
 
 def _handlers(site: Site, refusals: Refusals) -> Mapping[str, Handler]:
     documents, status, validation = DocumentRoutes(site), StatusRoutes(site), ValidationRoutes(site)
-    negotiations = NegotiationRoutes(site, refusals)
+    negotiations, effects = NegotiationRoutes(site, refusals), EffectRoutes(site)
     return {
         **{e.name: documents.handler(e.name) for e in ENDPOINTS if e.kind == "document"},
         "llms": documents.llms,
@@ -82,6 +83,8 @@ def _handlers(site: Site, refusals: Refusals) -> Mapping[str, Handler]:
         "validate": validation.validate,
         "me": negotiations.me,
         "proposal": negotiations.proposal,
+        "effect": effects.effect,
+        "settle_effect": effects.settle_effect,
     }
 
 

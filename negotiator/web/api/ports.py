@@ -11,9 +11,10 @@ from typing import Any, Protocol
 from negotiator.errors import RequestError
 from negotiator.model.conditions import Condition
 from negotiator.model.governed import Declared, Presented
+from negotiator.model.records import SiteCredential
 from negotiator.web.discovery.published import Published
 
-__all__ = ["Condition", "Negotiations", "Proposals", "Site"]
+__all__ = ["Condition", "Negotiations", "Proposals", "Settlements", "Site"]
 
 
 class Negotiations(Protocol):
@@ -71,6 +72,34 @@ class Proposals(Protocol):
         ...
 
 
+class Settlements(Protocol):
+    """Effects, and what is said of those of which nobody knows how they ended."""
+
+    async def get(self, effect_id: str, presented: Presented) -> Mapping[str, Any]:
+        """Return the caller's own effect; to the site any.
+
+        Raises:
+            RequestError: `not_found`, for unknown and for foreign ones alike.
+        """
+        ...
+
+    async def authorise(self, presented: Presented) -> SiteCredential:
+        """Return the site credential that is presented.
+
+        Raises:
+            RequestError: `credentials_invalid`.
+        """
+        ...
+
+    async def settle(self, effect_id: str, data: bytes, credential: SiteCredential) -> Mapping[str, Any]:
+        """Settle an effect and return it.
+
+        Raises:
+            RequestError: `body_malformed`, `not_found`, `effect_not_unknown`, `refused`, `credentials_invalid`.
+        """
+        ...
+
+
 class Site(Published, Protocol):
     """Everything that the routes need."""
 
@@ -78,6 +107,8 @@ class Site(Published, Protocol):
     def negotiations(self) -> Negotiations: ...
     @property
     def proposals(self) -> Proposals: ...
+    @property
+    def settlements(self) -> Settlements: ...
     @property
     def max_message_bytes(self) -> int:
         """The largest message; more is 413."""

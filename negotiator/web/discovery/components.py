@@ -72,6 +72,24 @@ SCHEMAS: Json = {
         ),
         scopes=_list(_TEXT),
     ),
+    "Effect": _object(
+        ("effect_id", "state", "action", "opened_at", "ended_at", "end", "settled"),
+        effect_id=_UUID,
+        state={"type": "string", "enum": ["running", "ended", "outcome_unknown", "settled"]},
+        action=_TEXT,
+        opened_at=_TIME,
+        ended_at={"type": ["string", "null"], "format": "date-time"},
+        end={
+            "type": ["string", "null"],
+            "enum": ["complete", "client_gone", "site_error", "aborted", "interrupted", None],
+        },
+        settled={"type": ["string", "null"], "enum": ["done", "not_done", None]},
+    ),
+    "Settlement": _object(
+        ("outcome",),
+        outcome={"type": "string", "enum": ["done", "not_done"]},
+        note={"type": "string", "maxLength": 500, "description": "how it is known, on one line"},
+    ),
     "Proposal": _object(("proposal_id", "state"), proposal_id=_UUID, state=_TEXT),
     "Health": _object(
         ("status",),
@@ -105,6 +123,12 @@ SECURITY_SCHEMES: Json = {
         "scheme": "bearer",
         "bearerFormat": "uaixt_<id>_<secret><checksum>",
         "description": "An agent's API token, from the site's operator. On the site's own routes: `UAIX-Credential`.",
+    },
+    "siteToken": {
+        "type": "http",
+        "scheme": "bearer",
+        "bearerFormat": "uaixs_<id>_<secret><checksum>",
+        "description": "A credential of the site itself, from its operator. It settles effects and nothing else.",
     },
     "negotiation": {
         "type": "apiKey",

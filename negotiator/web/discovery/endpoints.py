@@ -41,7 +41,7 @@ WELL_KNOWN_PATHS = frozenset({WELL_KNOWN_SITE, WELL_KNOWN_ACCESS})
 
 _PROSE = ("text/html", "text/markdown", "text/plain")
 
-Auth = Literal["none", "optional", "required"]
+Auth = Literal["none", "optional", "required", "site"]
 Kind = Literal["document", "text", "stylesheet", "status", "command"]
 
 
@@ -68,7 +68,8 @@ class Endpoint:
             cached.
         summary: one sentence without its full stop.
         level: the lowest client level that has a use for it.
-        auth: whether a credential or negotiation is read at all, and whether one is needed.
+        auth: whether a credential or negotiation is read at all, and whether one is needed; `site` takes only a
+            credential of the site itself.
         request: name of the request's schema; empty where no body is read.
         response: name of the schema of the first success.
         media: media types of a success, the default first.
@@ -350,6 +351,32 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         response="Proposal",
         media=(JSON,),
         problems=(400, 401, 404, 406),
+    ),
+    Endpoint(
+        name="effect",
+        method="GET",
+        path="/effects/{id}",
+        kind="command",
+        summary="Read what became of one of your own effects; its id is that of its decision",
+        level=Level.L2,
+        auth="required",
+        response="Effect",
+        media=(JSON,),
+        problems=(400, 401, 404, 406),
+    ),
+    Endpoint(
+        name="settle_effect",
+        method="POST",
+        path="/effects/{id}/settle",
+        kind="command",
+        summary="For the site, never for agents: say whether an effect was carried out of which nobody knows",
+        level=Level.L0,
+        auth="site",
+        request="Settlement",
+        response="Effect",
+        media=(JSON,),
+        accepts=(JSON,),
+        problems=(400, 401, 403, 404, 406, 409, 413, 415),
     ),
 )
 """Every route, in the order in which it is listed; literal paths stand before the patterns that would match them."""

@@ -27,7 +27,7 @@ _TOKEN_ALONE: list[dict[str, list[str]]] = [
     {"negotiation": []},
     {"apiToken": [], "negotiation": []},
 ]
-_SECURITY = {"none": [], "optional": [{}, *_TOKEN_ALONE], "required": _TOKEN_ALONE}
+_SECURITY = {"none": [], "optional": [{}, *_TOKEN_ALONE], "required": _TOKEN_ALONE, "site": [{"siteToken": []}]}
 _TAGS = {
     "document": "discovery",
     "text": "discovery",

@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from negotiator.errors import RequestError
-from negotiator.services.credentials import ApiToken, format_api_token, parse_api_token
+from negotiator.services.credentials import (
+    ApiToken,
+    format_api_token,
+    format_site_token,
+    is_site_token,
+    parse_api_token,
+    parse_site_token,
+)
 
 ID = "0193a7f0-0000-7000-8000-000000000001"
 TOKEN = ApiToken(credential_id=ID, secret="s" * 43)
@@ -35,3 +42,17 @@ def test_one_wrong_character_is_noticed(place: int, character: str) -> None:
 def test_nothing_else_parses(text: str) -> None:
     with pytest.raises(RequestError):
         parse_api_token(text)
+
+
+def test_a_token_of_one_kind_is_none_of_the_other() -> None:
+    agents, sites = format_api_token(TOKEN), format_site_token(TOKEN)
+    assert parse_site_token(sites) == TOKEN
+    assert (is_site_token(sites), is_site_token(agents)) == (True, False)
+    for parse, text in (
+        (parse_api_token, sites),
+        (parse_site_token, agents),
+        (parse_site_token, sites.removeprefix("uaixs_")),
+        (parse_site_token, "uaixs_" + agents.removeprefix("uaixt_")),
+    ):
+        with pytest.raises(RequestError):
+            parse(text)

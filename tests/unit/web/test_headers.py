@@ -31,9 +31,9 @@ def test_a_governed_site_sees_two_extensions_at_most():
     scope = http_scope(
         "GET", "/", extensions={"tls": {"a": 1}, "websocket.http.response": {}, "http.response.push": {}}
     )
-    assert governed_scope(scope)["extensions"] == {"tls": {"a": 1}, "websocket.http.response": {}}
+    assert governed_scope(scope, DECISION_ID)["extensions"] == {"tls": {"a": 1}, "websocket.http.response": {}}
     assert "http.response.push" in scope["extensions"]
-    assert governed_scope(http_scope("GET", "/", extensions=None))["extensions"] == {}
+    assert governed_scope(http_scope("GET", "/", extensions=None), DECISION_ID)["extensions"] == {}
 
 
 def test_the_sites_cache_headers_are_replaced():

@@ -45,7 +45,7 @@ def test_every_claim_is_read():
         idempotency_key="key-1",
         consent="01890a5d-ac96-774b-bcce-b302099a8057",
         evidence=("sha256:aa", "sha256:bb"),
-        trace_id="0af7651916cd43dd8448eb211c80319c",
+        traceparent="00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
     )
 
 
