@@ -69,10 +69,10 @@ class Lifespan:
 
         try:
             await self._app(scope, site_receive, site_send)
-        except Exception:
+        except Exception as error:
             if self._answered:
                 raise
-            _log.info("the site has no lifespan; serving goes on without it", exc_info=True)
+            _log.info("the site has no lifespan (it raised %s); serving goes on without it", type(error).__name__)
         if not self._ended:
             await self._run_alone(receive, send)
 

@@ -24,7 +24,7 @@ def test_what_it_writes_loads_and_checks(run, tmp_path: Path):
 def test_the_written_configuration_says_the_defaults(run, tmp_path: Path):
     run("init", "site")
     written = Settings.load(tmp_path / "site" / "negotiator.toml")
-    places = {"database", "keys_dir", "policies_dir", "routes"}
+    places = {"database", "keys_dir", "kill_switch", "policies_dir", "routes"}
     assert written.model_dump(exclude=places) == Settings().model_dump(exclude=places)
 
 

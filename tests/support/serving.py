@@ -38,4 +38,4 @@ def serving(folder: Path, *arguments: str) -> Iterator[httpx.Client]:
             process.send_signal(signal.SIGTERM)
             _, err = process.communicate(timeout=60)
     assert process.returncode == 0, err.decode()
-    assert "Traceback" not in err.decode()
+    assert "Traceback" not in err.decode(), err.decode()
