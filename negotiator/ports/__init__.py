@@ -13,6 +13,10 @@ Rules:
 from negotiator.ports.aggregates import (
     AgentReads,
     AgentWrites,
+    ApprovalReads,
+    ApprovalWrites,
+    ConsentReads,
+    ConsentWrites,
     IdempotencyWrites,
     IntentReads,
     IntentWrites,
@@ -32,8 +36,12 @@ from negotiator.ports.transactions import Chore, Lane, Reader, Store, Tx
 __all__ = [
     "AgentReads",
     "AgentWrites",
+    "ApprovalReads",
+    "ApprovalWrites",
     "Chore",
     "Clock",
+    "ConsentReads",
+    "ConsentWrites",
     "IdempotencyWrites",
     "Ids",
     "IntentReads",

@@ -12,6 +12,10 @@ from negotiator.model.entries import EntryDraft, EntryPosition
 from negotiator.ports.aggregates import (
     AgentReads,
     AgentWrites,
+    ApprovalReads,
+    ApprovalWrites,
+    ConsentReads,
+    ConsentWrites,
     IdempotencyWrites,
     IntentReads,
     IntentWrites,
@@ -52,6 +56,10 @@ class Reader(Protocol):
     @property
     def proposals(self) -> ProposalReads: ...
     @property
+    def consents(self) -> ConsentReads: ...
+    @property
+    def approvals(self) -> ApprovalReads: ...
+    @property
     def ledger(self) -> LedgerReads: ...
 
 
@@ -62,11 +70,13 @@ class Tx(Protocol):
         project: whose rows and entries these are.
         owner: the random id of this process.
         now: max(wall clock, time of the last entry), fixed for the unit.
+        epoch: of the ledger; one more after each restored backup.
     """
 
     project: str
     owner: str
     now: datetime
+    epoch: int
 
     def append(self, draft: EntryDraft) -> EntryPosition:
         """Give the entry its place; the row is written when the batch ends."""
@@ -84,6 +94,10 @@ class Tx(Protocol):
     def idempotency(self) -> IdempotencyWrites: ...
     @property
     def proposals(self) -> ProposalWrites: ...
+    @property
+    def consents(self) -> ConsentWrites: ...
+    @property
+    def approvals(self) -> ApprovalWrites: ...
     @property
     def state(self) -> StateWrites: ...
 

@@ -11,7 +11,15 @@ from sqlalchemy.exc import SQLAlchemyError
 from negotiator.errors import UnavailableError
 from negotiator.ports import Reader
 from negotiator.store import statements
-from negotiator.store.aggregates import AgentRows, IntentRows, KeyRows, NegotiationRows, ProposalRows
+from negotiator.store.aggregates import (
+    AgentRows,
+    ApprovalRows,
+    ConsentRows,
+    IntentRows,
+    KeyRows,
+    NegotiationRows,
+    ProposalRows,
+)
 from negotiator.store.hot import Hot, Sql
 
 __all__ = ["LedgerRows", "StoreReader", "octets", "read"]
@@ -94,6 +102,16 @@ class StoreReader:
     def proposals(self) -> ProposalRows:
         """Memory proposals."""
         return ProposalRows(self._sql, self._project)
+
+    @property
+    def consents(self) -> ConsentRows:
+        """Consent requests."""
+        return ConsentRows(self._sql, self._project)
+
+    @property
+    def approvals(self) -> ApprovalRows:
+        """Approvals."""
+        return ApprovalRows(self._sql, self._project)
 
     @property
     def ledger(self) -> LedgerRows:
