@@ -29,7 +29,7 @@ __all__ = ["NEGOTIATION_LIVE", "NOBODY", "Caller", "Callers", "until_claimed"]
 CREDENTIAL_ACTIVE = "credential_active"
 NEGOTIATION_LIVE = "negotiation_live"
 _CACHED = 4096
-_CLAIMS = 4  # the credential, the negotiation, the bundle (`Policies.claim`) and the key that signs (`Signing.claim`)
+_CLAIMS = 5  # the credential, the negotiation, the bundle, the key that signs, the approval
 
 K = TypeVar("K")
 T = TypeVar("T")

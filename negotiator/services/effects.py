@@ -14,6 +14,7 @@ from negotiator.model.entries import EntryDraft, EntryKind, EntryValue
 from negotiator.model.governed import GovernedRequest
 from negotiator.model.records import Intent, KeyUse, Principal, Proposal, ProposalState
 from negotiator.ports import Tx
+from negotiator.services.approvals import Consented
 from negotiator.services.callers import Caller
 from negotiator.services.keys import key_use, taken_code
 from negotiator.services.recording import claim_members
@@ -48,6 +49,7 @@ class Effect:
         claim: makes true, inside the unit, what the decision stood on.
         members: what the decision was, for the entry.
         proposal_id: the id of the proposal that it becomes; empty for an effect at the site.
+        given: the approval that covers it, if the policies asked for consent; its use is spent with the effect.
     """
 
     request: GovernedRequest
@@ -57,6 +59,7 @@ class Effect:
     decision_id: str
     members: Mapping[str, EntryValue]
     proposal_id: str = ""
+    given: Consented = Consented()  # noqa: RUF009 - a frozen value
 
     def begin(self, tx: Tx) -> Begun:
         """The unit.
@@ -69,7 +72,8 @@ class Effect:
         taken = tx.idempotency.take(use) if use else None
         if use and taken:
             return self._again(tx, taken, use)
-        claims = claim_members(self.caller, use)
+        self.given.spend(tx, self.decision_id)
+        claims = claim_members(self.caller, use, approval_id=self.given.approval_id)
         if self.proposal_id:
             tx.proposals.add(self._proposal(tx))
             own = {"proposal_id": self.proposal_id, "state": ProposalState.PENDING.value}

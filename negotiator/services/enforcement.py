@@ -25,6 +25,7 @@ from negotiator.model.levels import Level
 from negotiator.model.records import OutcomeEnd, Principal
 from negotiator.policy import Engine, settle
 from negotiator.ports import Clock, Ids, Lane, Meter, Store, Tx
+from negotiator.services.approvals import Approvals, Consented, Unconsented, check_readable
 from negotiator.services.assessment import effective_level
 from negotiator.services.callers import NOBODY, Caller, Callers, until_claimed
 from negotiator.services.effects import Begun, Effect
@@ -46,6 +47,7 @@ Claim: TypeAlias = Callable[[Tx], None]
 
 _NOT_CALLED = Outcome(end=OutcomeEnd.ABORTED, status=0, body_bytes=0, body_sha256=sha256_hex(b""))
 _POLICIES_CHANGED = "the policies changed and leave this declaration no level; declare again"
+_NOTHING_GIVEN = Consented()
 _SHADOW: Mapping[str, EntryValue] = {"mode": "shadow"}
 _DECLARE_AGAIN = frozenset({"declaration_required", "negotiation_expired"})
 _KEY_DETAILS: Mapping[str, str] = {
@@ -67,6 +69,7 @@ class Enforcement:
         policies: Policies,
         leases: Leases,
         governance: Governance,
+        approvals: Approvals,
         clock: Clock,
         ids: Ids,
         prefix: str,
@@ -77,6 +80,7 @@ class Enforcement:
         self._policies = policies
         self._leases = leases
         self._governance = governance
+        self._approvals = approvals
         self._clock = clock
         self._ids = ids
         self._prefix = prefix
@@ -132,13 +136,13 @@ class Enforcement:
         except RequestError as error:
             return await self._refused(request, None, code=error.code, detail=error.message)
         if caller.negotiation is None:
-            return await self._undeclared(request, caller)
-        return await self._governed(request, caller)
+            return await self._undeclared(request, caller, failed)
+        return await self._governed(request, caller, failed)
 
-    async def _undeclared(self, request: GovernedRequest, caller: Caller) -> Verdict:
+    async def _undeclared(self, request: GovernedRequest, caller: Caller, failed: frozenset[str]) -> Verdict:
         match request.rule.undeclared:
             case "limited":
-                return await self._governed(request, caller)
+                return await self._governed(request, caller, failed)
             case "pass":
                 return await self._undecided(request, caller, policy="undeclared-pass")
             case "human_only" if request.caller_class == "human":
@@ -188,20 +192,33 @@ class Enforcement:
         )
         return Verdict(kind="refuse", decision_id=decision_id, refusal=refusal)
 
-    async def _governed(self, request: GovernedRequest, caller: Caller) -> Verdict:
+    async def _governed(self, request: GovernedRequest, caller: Caller, failed: frozenset[str]) -> Verdict:
         engine = self._policies.engine
         level = effective_level(engine, caller.negotiation)
         if level is None:
             return await self._refused(request, caller, code="negotiation_expired", detail=_POLICIES_CHANGED)
+        if request.presented.consent:
+            try:
+                check_readable(request)
+            except RequestError as error:
+                return await self._denied(request, caller, code=error.code, detail=error.message)
         query = self._query(request, caller, level)
         decision = settle(engine, query)
+        approving = self._policies.approving
+        given = await self._approvals.consented(request, caller, query, decision, approving=approving, failed=failed)
+        if given.approval:
+            query = replace(query, request=replace(query.request, has_consent=True))
+            decision = settle(engine, query)
         members = decision_members(query, decision, engine=engine.name)
         claim = self._claim(caller, engine)
         if decision.allowed or not request.rule.binds:
             members |= {} if decision.allowed else _SHADOW
             principal = Principal(type="Agent", id=query.principal.subject)
-            return await self._proceed(request, members, caller, claim, principal=principal, level=level)
-        decision_id = await self._record(request, members, caller, claim)
+            return await self._proceed(request, members, caller, claim, principal=principal, level=level, given=given)
+        if decision.code == "consent_required":
+            refusal = self._refusal(decision, self._ids.new(), caller, engine)
+            return await self._unconsented(request, members, caller, claim, given=given, refusal=refusal, level=level)
+        decision_id = await self._record(request, members, caller, claim, given)
         refusal = self._refusal(decision, decision_id, caller, engine)
         return Verdict(kind="refuse", decision_id=decision_id, level=query.level, refusal=refusal)
 
@@ -214,10 +231,11 @@ class Enforcement:
         *,
         principal: Principal,
         level: Level | None,
+        given: Consented = _NOTHING_GIVEN,
     ) -> Verdict:
         """Record what is allowed; begin its effect, if it has one."""
         if request.rule.reads:
-            decision_id = await self._record(request, members, caller, claim)
+            decision_id = await self._record(request, members, caller, claim, given, spend=True)
             return Verdict(kind="proceed", decision_id=decision_id, level=level, standing=caller.standing)
         effect = Effect(
             request=request,
@@ -227,6 +245,7 @@ class Enforcement:
             decision_id=self._ids.new(),
             members={**members, **request_members(request)},
             proposal_id=self._ids.new() if level is not None and request.rule.holds else "",
+            given=given,
         )
         begun = await self._begin(effect)
         if begun.refused:
@@ -240,6 +259,42 @@ class Enforcement:
                 replayed=begun.replayed,
             )
         return _effect_verdict(effect, level)
+
+    async def _unconsented(
+        self,
+        request: GovernedRequest,
+        members: Mapping[str, EntryValue],
+        caller: Caller,
+        claim: Claim,
+        *,
+        given: Consented,
+        refusal: Refusal,
+        level: Level,
+    ) -> Verdict:
+        """Record and return a refusal for want of consent, with where the consent request stands or is filed."""
+        draft = self._approvals.draft(request, caller)
+        own = {**members, **request_members(request), **claim_members(caller), "decision_id": refusal.decision_id}
+
+        def unit(tx: Tx) -> Unconsented:
+            claim(tx)
+            told = self._approvals.unconsented(tx, request, draft, given)
+            ties = {"request_id": told.access.request_id} if told.access.request_id else {}
+            tx.append(EntryDraft(kind=EntryKind.DECISION, members={**own, **ties, "code": told.code}))
+            return told
+
+        told = await self._store.transact(unit)
+        return Verdict(
+            kind="refuse",
+            decision_id=refusal.decision_id,
+            level=level,
+            refusal=replace(
+                refusal,
+                code=told.code,
+                detail=f"{told.detail}; {refusal.detail}",
+                retry_after_seconds=told.retry_after_seconds,
+                access_request=told.access,
+            ),
+        )
 
     async def _begin(self, effect: Effect) -> Begun:
         """Begin the effect; where nobody can go on with it, owe the outcome: the site was not called.
@@ -297,14 +352,26 @@ class Enforcement:
         return claim
 
     async def _record(
-        self, request: GovernedRequest, members: Mapping[str, EntryValue], caller: Caller, claim: Claim
+        self,
+        request: GovernedRequest,
+        members: Mapping[str, EntryValue],
+        caller: Caller,
+        claim: Claim,
+        given: Consented = _NOTHING_GIVEN,
+        *,
+        spend: bool = False,
     ) -> str:
         """Commit one decision together with what it claims; return its id."""
         decision_id = self._ids.new()
-        own = {**members, **request_members(request), **claim_members(caller), "decision_id": decision_id}
+        claims = claim_members(caller, approval_id=given.approval_id)
+        own = {**members, **request_members(request), **claims, "decision_id": decision_id}
 
         def unit(tx: Tx) -> None:
             claim(tx)
+            if spend:
+                given.spend(tx, decision_id)
+            else:
+                given.claim(tx)
             tx.append(EntryDraft(kind=EntryKind.DECISION, members=own))
 
         await self._store.transact(unit)
