@@ -27,9 +27,14 @@ from negotiator.policy import Engine, load_bundle, surface_of
 from negotiator.ports import Clock, Ids
 from negotiator.services.administration import Administration
 from negotiator.services.answers import SUPPORT_BOUNDARY
+from negotiator.services.approvals import Approvals
+from negotiator.services.asking import ConsentTerms
 from negotiator.services.audit import Audit
 from negotiator.services.budgets import Budgets
 from negotiator.services.callers import Callers
+from negotiator.services.consent_decisions import ConsentDecisions, expiry_chore
+from negotiator.services.consent_desk import ConsentDesk
+from negotiator.services.consents import Consents
 from negotiator.services.effect_list import EffectList
 from negotiator.services.enforcement import Enforcement
 from negotiator.services.governance import Governance
@@ -39,8 +44,10 @@ from negotiator.services.negotiations import Negotiations, NegotiationTerms
 from negotiator.services.policies import Policies
 from negotiator.services.proposals import Proposals
 from negotiator.services.readiness import Readiness
+from negotiator.services.receipts import Receipts
 from negotiator.services.signing import Signing
 from negotiator.services.standing import Standings
+from negotiator.services.watch import Watch
 from negotiator.shipped import load_catalog, shipped_folder
 from negotiator.store import (
     FileKeys,
@@ -238,6 +245,7 @@ class Negotiator:
         store = open_store(self.settings.database, project=self.settings.project, clock=self.clock)
         store.attend(self.leases.chore)
         store.attend(self.governance.chore)
+        store.attend(expiry_chore())
         return store
 
     @cached_property
@@ -302,6 +310,7 @@ class Negotiator:
             policies=self.policies,
             leases=self.leases,
             governance=self.governance,
+            approvals=self.approvals,
             clock=self.clock,
             ids=self.ids,
             prefix=self.prefix,
@@ -332,6 +341,7 @@ class Negotiator:
                 max_message_bytes=settings.max_message_bytes,
                 mode=settings.mode,
                 surface=surface_of(self.routes),
+                consent_url=f"{self.public_url or ''}{self.prefix}/consents",
             ),
             meter=self.meter,
         )
@@ -340,6 +350,66 @@ class Negotiator:
     def proposals(self) -> Proposals:
         """Memory proposals, as their authors see them."""
         return Proposals(store=self.store, callers=self.callers)
+
+    @cached_property
+    def consent_terms(self) -> ConsentTerms:
+        """What the configuration fixes for consents."""
+        settings = self.settings
+        return ConsentTerms(
+            lifetime=timedelta(seconds=settings.consent_lifetime_seconds),
+            approval_lifetime=timedelta(seconds=settings.approval_lifetime_seconds),
+            cooldown=timedelta(seconds=settings.consent_cooldown_seconds),
+            pending_per_agent=settings.consents_pending_per_agent,
+            pending=settings.consents_pending,
+        )
+
+    @cached_property
+    def approvals(self) -> Approvals:
+        """Approvals, as requests meet them."""
+        return Approvals(store=self.store, clock=self.clock, ids=self.ids, terms=self.consent_terms)
+
+    @cached_property
+    def watch(self) -> Watch:
+        """Who waits for a consent to be decided."""
+        return Watch(self.store)
+
+    @cached_property
+    def consents(self) -> Consents:
+        """Consents, as their agents see them."""
+        return Consents(
+            store=self.store,
+            callers=self.callers,
+            policies=self.policies,
+            rules=self.routes,
+            receipts=Receipts(store=self.store, folder=self.key_folder, issuer=self.settings.audience),
+            watch=self.watch,
+            clock=self.clock,
+            ids=self.ids,
+            terms=self.consent_terms,
+            route=f"POST {self.prefix}/consents",
+        )
+
+    @cached_property
+    def consent_decisions(self) -> ConsentDecisions:
+        """Consents, as people decide them."""
+        return ConsentDecisions(
+            store=self.store,
+            policies=self.policies,
+            rules=self.routes,
+            watch=self.watch,
+            clock=self.clock,
+            ids=self.ids,
+            terms=self.consent_terms,
+        )
+
+    @cached_property
+    def consent_desk(self) -> ConsentDesk:
+        """Consents, for the command line."""
+        return ConsentDesk(store=self.store)
+
+    def ticket_url(self, request_id: str) -> str:
+        """Return where a person finds a consent request; the address gives no authority."""
+        return f"{self.public_url or ''}/consents/{request_id}"
 
     @cached_property
     def standings(self) -> Standings:

@@ -13,6 +13,7 @@ It does not open, make or check anything on disk but the file itself.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
@@ -41,6 +42,7 @@ from negotiator.model.routes import (
 
 __all__ = ["RouteSettings", "Settings", "UnmatchedSettings"]
 
+_HEADER = re.compile(r"(?!(?i:uaix-|authorization$|cookie$|idempotency-key$))[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
 _METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "*"})
 _ENVIRONMENT_PREFIX = "NEGOTIATOR_"
 _ENVIRONMENT_CONFIG = "NEGOTIATOR_CONFIG"
@@ -70,6 +72,17 @@ class RouteSettings(_Strict):
     publish: bool = False
     mode: Mode | None = None
     websocket: WebSocketRule | None = None
+    auto_request: bool = False
+    bind_headers: tuple[str, ...] = ()
+
+    @field_validator("bind_headers", mode="before")
+    @classmethod
+    def _header_names(cls, value: object) -> object:
+        names = tuple(value) if isinstance(value, list) else value
+        if isinstance(names, tuple) and not all(isinstance(name, str) and _HEADER.fullmatch(name) for name in names):
+            message = "write names of request headers, e.g. x-tenant; credentials and uaix-… are never among them"
+            raise ValueError(message)
+        return tuple(name.lower() for name in names) if isinstance(names, tuple) else names
 
     @field_validator("resource")
     @classmethod
@@ -134,6 +147,8 @@ class RouteSettings(_Strict):
             publish=self.publish,
             mode=self.mode or mode,
             websocket=self.websocket or ("connect" if self.action in READ_ACTIONS else "deny"),
+            auto_request=self.auto_request,
+            bind_headers=self.bind_headers,
         )
 
 
@@ -162,6 +177,11 @@ class Settings(_Strict):
         effect_lease_seconds: how long an effect stands without a sign of life of its process before it is ended.
         declarations_per_minute: budget of one source for declarations and validations.
         declarations_per_second: budget of all sources together.
+        consent_lifetime_seconds: how long a consent request waits for a human.
+        approval_lifetime_seconds: how long an approval holds at most.
+        consent_cooldown_seconds: how long a denial keeps the agent from asking for the same again.
+        consents_pending_per_agent: consent requests of one agent that may wait.
+        consents_pending: consent requests that may wait in all.
         root_aliases: whether `/healthz` and its like are answered at the site's root, too.
     """
 
@@ -179,6 +199,11 @@ class Settings(_Strict):
     effect_lease_seconds: int = Field(default=30, ge=3, le=600)
     declarations_per_minute: int = Field(default=60, ge=1)
     declarations_per_second: int = Field(default=20, ge=1)
+    consent_lifetime_seconds: int = Field(default=3600, ge=10, le=604_800)
+    approval_lifetime_seconds: int = Field(default=900, ge=10, le=86_400)
+    consent_cooldown_seconds: int = Field(default=600, ge=0, le=604_800)
+    consents_pending_per_agent: int = Field(default=5, ge=1)
+    consents_pending: int = Field(default=100, ge=1)
     root_aliases: bool = False
     routes: tuple[RouteSettings, ...] = ()
     unmatched: UnmatchedSettings = UnmatchedSettings()

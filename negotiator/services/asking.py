@@ -27,7 +27,6 @@ class ConsentTerms:
         approval_lifetime: how long an approval holds at most.
         cooldown: how long a denial keeps the same agent from asking for the same again.
         pending_per_agent, pending: how many requests may wait.
-        audience: who issues receipts.
     """
 
     lifetime: timedelta
@@ -35,7 +34,6 @@ class ConsentTerms:
     cooldown: timedelta
     pending_per_agent: int
     pending: int
-    audience: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

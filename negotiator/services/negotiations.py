@@ -57,6 +57,7 @@ class NegotiationTerms:
         max_message_bytes: larger messages are refused.
         mode: whether decisions bind, where a route does not say otherwise.
         surface: the configured actions and resources, in the order of the configuration.
+        consent_url: where agents ask for a human's consent.
     """
 
     project: str
@@ -65,6 +66,7 @@ class NegotiationTerms:
     max_message_bytes: int
     mode: Mode
     surface: Sequence[Target]
+    consent_url: str = ""
 
 
 class _InvalidError(RequestError):
@@ -368,6 +370,7 @@ class Negotiations:
                 position=position,
                 expires_at=expires_at,
                 mode=self._terms.mode,
+                consent_url=self._terms.consent_url,
             ),
             bundle_digest=assessment.engine.bundle.digest,
             key_id=key_id,

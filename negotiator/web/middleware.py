@@ -81,7 +81,9 @@ class NegotiatorMiddleware:
         self._deny_unknown = negotiator.unmatched.unsafe == "deny_unknown"
         self._hosts = tuple(negotiator.allowed_hosts)
         self._outcomes = OutcomeTasks()
-        self._problems = ProblemPages(prefix=negotiator.prefix, public_url=negotiator.public_url)
+        self._problems = ProblemPages(
+            prefix=negotiator.prefix, public_url=negotiator.public_url, ticket_url=negotiator.ticket_url
+        )
         self._callers = Callers(negotiator.human_authenticator, negotiator.public_url)
         self._live = live = LiveExchanges(negotiator)
         site = SiteCalls(app, self._problems, self._outcomes, live)

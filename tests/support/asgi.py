@@ -135,6 +135,9 @@ class ScriptedGateway:
     startup_error: Exception | None = None
     life: list[str] = field(default_factory=list)
 
+    def ticket_url(self, request_id: str) -> str:
+        return f"/consents/{request_id}"
+
     async def startup(self) -> None:
         self.life.append("startup")
         if self.startup_error is not None:

@@ -16,6 +16,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from negotiator.errors import RequestError, UnavailableError
+from negotiator.web.api.consents import ConsentRoutes
 from negotiator.web.api.documents import DocumentRoutes
 from negotiator.web.api.negotiations import NegotiationRoutes
 from negotiator.web.api.ports import Site
@@ -68,7 +69,7 @@ def _routes(site: Site, refusals: Refusals) -> list[Route]:
 
 def _handlers(site: Site, refusals: Refusals) -> Mapping[str, Handler]:
     documents, status, validation = DocumentRoutes(site), StatusRoutes(site), ValidationRoutes(site)
-    negotiations = NegotiationRoutes(site, refusals)
+    negotiations, consents = NegotiationRoutes(site, refusals), ConsentRoutes(site)
     return {
         **{e.name: documents.handler(e.name) for e in ENDPOINTS if e.kind == "document"},
         "llms": documents.llms,
@@ -82,6 +83,11 @@ def _handlers(site: Site, refusals: Refusals) -> Mapping[str, Handler]:
         "validate": validation.validate,
         "me": negotiations.me,
         "proposal": negotiations.proposal,
+        "request_consent": consents.request_consent,
+        "consent": consents.consent,
+        "cancel_consent": consents.cancel_consent,
+        "revoke_approval": consents.revoke_approval,
+        "approval_receipt": consents.approval_receipt,
     }
 
 
