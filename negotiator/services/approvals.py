@@ -310,7 +310,8 @@ def approving_code(
         return "", decision
     strongest = replace(approver, assurance=_HIGHEST_ASSURANCE)
     lifted = approving.decide(strongest, resource, **asked).allowed  # type: ignore[arg-type]
-    return "assurance_too_low" if lifted else "refused", decision
+    code = "assurance_too_low" if lifted else "refused"
+    return code, decision
 
 
 def _approver_fault(approval: Approval, query: Query, approving: Approving) -> str:

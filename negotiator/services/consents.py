@@ -322,11 +322,11 @@ def _check_caller(caller: Caller, presented: Presented) -> None:
     """Raise where the caller may not ask.
 
     Raises:
-        RequestError: `identity_required`, `declaration_required`, `idempotency_key_missing`.
+        RequestError: `declaration_required`, `identity_required`, `idempotency_key_missing`.
     """
     checks: Sequence[tuple[bool, str, str]] = (
-        (bool(caller.identity.agent_id), "identity_required", "present the API token of a registered agent"),
         (caller.negotiation is not None, "declaration_required", "declare first and send UAIX-Negotiation"),
+        (bool(caller.identity.agent_id), "identity_required", "present the API token of a registered agent"),
         (bool(presented.idempotency_key), "idempotency_key_missing", "send Idempotency-Key"),
     )
     for holds, code, message in checks:

@@ -13,6 +13,8 @@ from jwt.utils import base64url_decode
 from negotiator.canonical import canonical_bytes, decode_json, digest
 from negotiator.errors import RequestError
 from negotiator.model.consents import BINDS_OF_SCOPE, ConsentState, Narrowing
+from negotiator.model.levels import Level
+from negotiator.services.consent_decisions import expiry_chore
 from tests.support.consents import ADA, desk, person
 from tests.support.house import PREFIX
 
@@ -103,15 +105,11 @@ async def test_every_other_end(tmp_path: Path, state: str) -> None:
 
 async def _declared_again(at):
     token = at.own["authorization"].removeprefix("Bearer ")
-    from negotiator.model.levels import Level
-
     at.own["uaix-negotiation"] = await at.built.token(at.client, Level.L3, token)
     return at
 
 
 async def test_the_sweep_ends_what_nobody_decided(tmp_path: Path) -> None:
-    from negotiator.services.consent_decisions import expiry_chore
-
     async with desk(tmp_path) as at:
         told = (await at.ask()).json()
         at.built.clock.advance(3_600)
@@ -287,8 +285,10 @@ async def test_asking_takes_an_identity_a_declaration_and_a_key(tmp_path: Path) 
             answer = await at.client.post(f"{PREFIX}/consents", json=document, headers=headers)
             return str(answer.json()["code"])
 
-        assert await code() == "identity_required"
+        anonymous = await at.built.token(at.client, Level.L3)
+        assert await code() == "declaration_required"
         assert await code(authorization=at.own["authorization"]) == "declaration_required"
+        assert await code(**{"uaix-negotiation": anonymous}) == "identity_required"
         assert await code(**at.own) == "idempotency_key_missing"
 
 
