@@ -115,11 +115,11 @@ class Desk:
 
 
 @asynccontextmanager
-async def desk(folder: Path, **changes: Any) -> AsyncIterator[Desk]:
+async def desk(folder: Path, *, agent: str = "helper", **changes: Any) -> AsyncIterator[Desk]:
     """Give a house with `ROUTES` and an agent of level L3 that has declared itself there."""
     with house(folder, **{"routes": list(ROUTES), **changes}) as built:
         async with built.client() as client:
-            yield await arrived(built, client, "helper")
+            yield await arrived(built, client, agent)
 
 
 async def arrived(built: House, client: httpx.AsyncClient, name: str, *, operated_by: str = "grace") -> Desk:
