@@ -82,13 +82,11 @@ class Consented:
         approval: covers the request; None where it does not, or none was presented.
         fault: the code that says why a presented one does not.
         detail: the same for a person.
-        spent_by: the decision that spent it for this very request already; empty where it is yet to be spent.
     """
 
     approval: Approval | None = None
     fault: str = ""
     detail: str = ""
-    spent_by: str = ""
 
     @property
     def approval_id(self) -> str:
@@ -102,7 +100,7 @@ class Consented:
             ClaimFailed: `approval_holds`.
         """
         approval = self.approval
-        if approval is None or self.spent_by:
+        if approval is None:
             return
         if not tx.approvals.claim_holds(approval.approval_id, approval.digest, epoch=tx.epoch, at=tx.now):
             raise ClaimFailed(APPROVAL_HOLDS)
@@ -114,7 +112,7 @@ class Consented:
             ClaimFailed: `approval_holds`.
         """
         approval = self.approval
-        if approval is None or self.spent_by:
+        if approval is None:
             return
         if not tx.approvals.spend(
             approval.approval_id, approval.digest, decision_id=decision_id, epoch=tx.epoch, at=tx.now
@@ -150,7 +148,6 @@ class Approvals:
         *,
         approving: Approving,
         failed: frozenset[str],
-        taken_by: str = "",
     ) -> Consented:
         """Return what the approval that `request` presents amounts to, where `decision` asks for consent.
 
@@ -161,8 +158,6 @@ class Approvals:
             decision: what they answered.
             approving: asks again who may approve.
             failed: claims that a unit found not to hold.
-            taken_by: the decision that has this request's idempotency key, with an equal fingerprint: what it spent
-                counts as met.
 
         Raises:
             UnavailableError: the store cannot be read.
@@ -170,15 +165,10 @@ class Approvals:
         approval_id = request.presented.consent
         if not approval_id or all(each.id != _CONSENT for each in decision.obligations):
             return Consented()
-        approval, uses = await self._store.read(
-            lambda reader: (reader.approvals.get(approval_id), reader.approvals.uses_of(approval_id))
-        )
+        approval = await self._store.read(lambda reader: reader.approvals.get(approval_id))
         if approval is None or approval.subject != caller.identity.subject:
             return Consented(fault="consent_required", detail="there is no such approval of yours")
         binding = binding_of(request, caller)
-        spent_by = taken_by if any(use.decision_id == taken_by for use in uses) else ""
-        if spent_by:
-            approval = replace(approval, uses_left=1)
         fault = approval_fault(approval, binding, self._clock.now())
         if not fault and APPROVAL_HOLDS in failed:
             fault = "consent_expired"
@@ -186,7 +176,7 @@ class Approvals:
             fault = _approver_fault(approval, query, approving)
         if fault:
             return Consented(fault=fault, detail=_fault_detail(fault, approval, binding))
-        return Consented(approval=approval, spent_by=spent_by)
+        return Consented(approval=approval)
 
     def draft(self, request: GovernedRequest, caller: Caller) -> ConsentRequest:
         """Return the consent request that `request` would be; digest and values are those of the scope `exact`."""

@@ -349,20 +349,21 @@ def expiry_chore() -> Chore:
 def _expire(tx: Tx) -> None:
     for request in tx.consents.due(tx.now):
         if tx.consents.end(request.request_id, ConsentState.EXPIRED, at=tx.now):
-            tx.append(consent_entry("consent_expired", request, actor={"type": "Host", "id": tx.owner}))
+            tx.append(
+                consent_entry("consent_expired", request, actor={"type": "Host", "id": tx.owner}, decision="deny")
+            )
 
 
 def ending(
     request: ConsentRequest, state: ConsentState, code: str, *, by: str, actor: EntryValue, displayed: str = ""
 ) -> Callable[[Tx], None]:
-    """Return the unit that ends a request that waits."""
+    """Return the unit that ends a request that waits, without an approval."""
     shown: dict[str, EntryValue] = {"display_digest": displayed} if displayed else {}
 
     def unit(tx: Tx) -> None:
         _claim_waiting(tx, request)
         tx.consents.end(request.request_id, state, at=tx.now, by=by)
-        decision = "deny" if state is ConsentState.DENIED else "allow"
-        tx.append(consent_entry(code, request, actor=actor, decision=decision, members=shown))
+        tx.append(consent_entry(code, request, actor=actor, decision="deny", members=shown))
 
     return unit
 

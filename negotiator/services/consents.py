@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Final, NoReturn
 
 from negotiator.canonical import digest, sha256_hex
@@ -139,7 +140,7 @@ class Consents:
             taken = tx.idempotency.take(replace(use, decision_id=_stored_as(tx, request), used_at=tx.now))
             if taken is not None:
                 return _taken(tx, taken, use), True
-            own = replace(request, created_at=tx.now, expires_at=tx.now + self._terms.lifetime)
+            own = replace(request, created_at=tx.now, expires_at=self._end(tx.now, request.not_after))
             return _waiting(file_request(tx, own, self._terms)), False
 
         filed, replayed = await self._store.transact(unit)
@@ -273,9 +274,13 @@ class Consents:
             match_code=match_code(request_id, bound),
             state=ConsentState.PENDING,
             created_at=now,
-            expires_at=now + self._terms.lifetime,
+            expires_at=self._end(now, wanted.expires_at),
             not_after=wanted.expires_at,
         )
+
+    def _end(self, now: datetime, not_after: datetime | None) -> datetime:
+        """Return when a request of now stops waiting: nobody need decide what may not be done any more."""
+        return min(filter(None, (now + self._terms.lifetime, not_after)))
 
     async def _own(self, request_id: str, presented: Presented) -> ConsentRequest:
         caller = await self._callers.resolve(presented, fresh=True)

@@ -197,24 +197,33 @@ class Enforcement:
         level = effective_level(engine, caller.negotiation)
         if level is None:
             return await self._refused(request, caller, code="negotiation_expired", detail=_POLICIES_CHANGED)
+        query = self._query(request, caller, level)
+        decision, given = settle(engine, query), _NOTHING_GIVEN
         if request.presented.consent:
             try:
                 check_readable(request)
             except RequestError as error:
                 return await self._denied(request, caller, code=error.code, detail=error.message)
-        query = self._query(request, caller, level)
-        decision = settle(engine, query)
-        approving = self._policies.approving
-        given = await self._approvals.consented(request, caller, query, decision, approving=approving, failed=failed)
-        if given.approval:
-            query = replace(query, request=replace(query.request, has_consent=True))
-            decision = settle(engine, query)
+            given = await self._approvals.consented(
+                request, caller, query, decision, approving=self._policies.approving, failed=failed
+            )
+            if given.approval:
+                query = replace(query, request=replace(query.request, has_consent=True))
+                decision = settle(engine, query)
         members = decision_members(query, decision, engine=engine.name)
         claim = self._claim(caller, engine)
         if decision.allowed or not request.rule.binds:
             members |= {} if decision.allowed else _SHADOW
             principal = Principal(type="Agent", id=query.principal.subject)
-            return await self._proceed(request, members, caller, claim, principal=principal, level=level, given=given)
+            return await self._proceed(
+                request,
+                members,
+                caller,
+                claim,
+                principal=principal,
+                level=level,
+                given=given if decision.allowed else _NOTHING_GIVEN,
+            )
         if decision.code == "consent_required":
             refusal = self._refusal(decision, self._ids.new(), caller, engine)
             return await self._unconsented(request, members, caller, claim, given=given, refusal=refusal, level=level)
