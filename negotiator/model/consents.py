@@ -104,7 +104,8 @@ class Binding:
 
     def digest(self, binds: Iterable[str]) -> str:
         """Return the digest over `binds`; empty, which equals no digest, where one of their values is not known."""
-        names = [name for name in BINDS if name in set(binds)]
+        wanted = frozenset(binds)
+        names = [name for name in BINDS if name in wanted]
         if any(name not in self.values for name in names):
             return ""
         return digest({"binds": names, "values": {name: self.values[name] for name in names}})
