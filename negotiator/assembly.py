@@ -27,9 +27,14 @@ from negotiator.policy import Engine, load_bundle, surface_of
 from negotiator.ports import Clock, Ids
 from negotiator.services.administration import Administration
 from negotiator.services.answers import SUPPORT_BOUNDARY
+from negotiator.services.approvals import Approvals
+from negotiator.services.asking import ConsentTerms
 from negotiator.services.audit import Audit
 from negotiator.services.budgets import Budgets
 from negotiator.services.callers import Callers
+from negotiator.services.consent_decisions import ConsentDecisions, expiry_chore
+from negotiator.services.consent_desk import ConsentDesk
+from negotiator.services.consents import Consents
 from negotiator.services.effect_list import EffectList
 from negotiator.services.enforcement import Enforcement
 from negotiator.services.gate import Gate
@@ -40,6 +45,7 @@ from negotiator.services.negotiations import Negotiations, NegotiationTerms
 from negotiator.services.policies import Policies
 from negotiator.services.proposals import Proposals
 from negotiator.services.readiness import Readiness
+from negotiator.services.receipts import Receipts
 from negotiator.services.replays import Replays, forgetting
 from negotiator.services.retention import Retention
 from negotiator.services.room import Claimant, Room
@@ -48,6 +54,7 @@ from negotiator.services.signing import Signing
 from negotiator.services.site_credentials import SiteCredentials
 from negotiator.services.standing import Standings
 from negotiator.services.suppressed import Suppressed
+from negotiator.services.watch import Watch
 from negotiator.shipped import load_catalog, shipped_folder
 from negotiator.store import (
     FileKeys,
@@ -264,6 +271,7 @@ class Negotiator:
         store.attend(Retention(negotiations_days=self.settings.limits.negotiations_kept_days).chore)
         lifetime = timedelta(hours=self.settings.key_lifetime_hours)
         store.attend(forgetting(lifetime))
+        store.attend(expiry_chore())
         return store
 
     @cached_property
@@ -367,6 +375,7 @@ class Negotiator:
             governance=self.governance,
             budgets=self.budgets,
             room=self.room,
+            approvals=self.approvals,
             clock=self.clock,
             ids=self.ids,
             prefix=self.prefix,
@@ -396,6 +405,7 @@ class Negotiator:
                 mode=settings.mode,
                 surface=surface_of(self.routes),
                 most_live=settings.limits.negotiations_per_agent,
+                consent_url=f"{self.public_url or ''}{self.prefix}/consents",
             ),
             meter=self.meter,
         )
@@ -420,6 +430,66 @@ class Negotiator:
             policies=self.policies,
             project=self.settings.project,
         )
+
+    @cached_property
+    def consent_terms(self) -> ConsentTerms:
+        """What the configuration fixes for consents."""
+        settings = self.settings
+        return ConsentTerms(
+            lifetime=timedelta(seconds=settings.consent_lifetime_seconds),
+            approval_lifetime=timedelta(seconds=settings.approval_lifetime_seconds),
+            cooldown=timedelta(seconds=settings.consent_cooldown_seconds),
+            pending_per_agent=settings.consents_pending_per_agent,
+            pending=settings.consents_pending,
+        )
+
+    @cached_property
+    def approvals(self) -> Approvals:
+        """Approvals, as requests meet them."""
+        return Approvals(store=self.store, clock=self.clock, ids=self.ids, terms=self.consent_terms)
+
+    @cached_property
+    def watch(self) -> Watch:
+        """Who waits for a consent to be decided."""
+        return Watch(self.store)
+
+    @cached_property
+    def consents(self) -> Consents:
+        """Consents, as their agents see them."""
+        return Consents(
+            store=self.store,
+            callers=self.callers,
+            policies=self.policies,
+            rules=self.routes,
+            receipts=Receipts(store=self.store, folder=self.key_folder, issuer=self.settings.audience),
+            watch=self.watch,
+            clock=self.clock,
+            ids=self.ids,
+            terms=self.consent_terms,
+            route=f"POST {self.prefix}/consents",
+        )
+
+    @cached_property
+    def consent_decisions(self) -> ConsentDecisions:
+        """Consents, as people decide them."""
+        return ConsentDecisions(
+            store=self.store,
+            policies=self.policies,
+            rules=self.routes,
+            watch=self.watch,
+            clock=self.clock,
+            ids=self.ids,
+            terms=self.consent_terms,
+        )
+
+    @cached_property
+    def consent_desk(self) -> ConsentDesk:
+        """Consents, for the command line."""
+        return ConsentDesk(store=self.store)
+
+    def ticket_url(self, request_id: str) -> str:
+        """Return where a person finds a consent request; the address gives no authority."""
+        return f"{self.public_url or ''}/consents/{request_id}"
 
     @cached_property
     def standings(self) -> Standings:

@@ -27,6 +27,7 @@ __all__ = ["COMMANDS", "main"]
 COMMANDS = MappingProxyType(
     {
         "agent": ("negotiator.cli.agents", "Register agents, list them, revoke them."),
+        "consent": ("negotiator.cli.consents", "See what agents ask consent for; deny it, take it back."),
         "effects": ("negotiator.cli.effects", "Effects without a known outcome."),
         "demo": ("negotiator.cli.demo", "Tell the main job as a story over real HTTP."),
         "doctor": ("negotiator.cli.doctor", "Check everything, say what to do, change nothing."),

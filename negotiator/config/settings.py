@@ -13,6 +13,7 @@ It does not open, make or check anything on disk but the file itself.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
@@ -42,6 +43,7 @@ from negotiator.model.routes import (
 
 __all__ = ["BudgetSettings", "RouteSettings", "Settings", "UnmatchedSettings"]
 
+_HEADER = re.compile(r"(?!(?i:uaix-|authorization$|cookie$|idempotency-key$))[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
 _METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "*"})
 _ENVIRONMENT_PREFIX = "NEGOTIATOR_"
 _ENVIRONMENT_CONFIG = "NEGOTIATOR_CONFIG"
@@ -73,6 +75,17 @@ class RouteSettings(_Strict):
     publish: bool = False
     mode: Mode | None = None
     websocket: WebSocketRule | None = None
+    auto_request: bool = False
+    bind_headers: tuple[str, ...] = ()
+
+    @field_validator("bind_headers", mode="before")
+    @classmethod
+    def _header_names(cls, value: object) -> object:
+        names = tuple(value) if isinstance(value, list) else value
+        if isinstance(names, tuple) and not all(isinstance(name, str) and _HEADER.fullmatch(name) for name in names):
+            message = "write names of request headers, e.g. x-tenant; credentials and uaix-… are never among them"
+            raise ValueError(message)
+        return tuple(name.lower() for name in names) if isinstance(names, tuple) else names
 
     @field_validator("resource")
     @classmethod
@@ -137,6 +150,8 @@ class RouteSettings(_Strict):
             publish=self.publish,
             mode=self.mode or mode,
             websocket=self.websocket or ("connect" if self.action in READ_ACTIONS else "deny"),
+            auto_request=self.auto_request,
+            bind_headers=self.bind_headers,
         )
 
 
@@ -186,6 +201,11 @@ class Settings(_Strict):
         trusted_proxies: networks of the proxies in front of us; their `X-Forwarded-For` tells where requests come from.
         key_lifetime_hours: how long an idempotency key and the answer behind it are kept.
         max_stored_answer_bytes: larger answers are not kept for their key.
+        consent_lifetime_seconds: how long a consent request waits for a human.
+        approval_lifetime_seconds: how long an approval holds at most.
+        consent_cooldown_seconds: how long a denial keeps the agent from asking for the same again.
+        consents_pending_per_agent: consent requests of one agent that may wait.
+        consents_pending: consent requests that may wait in all.
         root_aliases: whether `/healthz` and its like are answered at the site's root, too.
         log_format: how `negotiator serve` writes its log.
         access_log: whether it logs each request, too.
@@ -206,6 +226,11 @@ class Settings(_Strict):
     trusted_proxies: tuple[str, ...] = ()
     key_lifetime_hours: int = Field(default=24, ge=1, le=8760)
     max_stored_answer_bytes: int = Field(default=65_536, ge=0, le=16_777_216)
+    consent_lifetime_seconds: int = Field(default=3600, ge=10, le=604_800)
+    approval_lifetime_seconds: int = Field(default=900, ge=10, le=86_400)
+    consent_cooldown_seconds: int = Field(default=600, ge=0, le=604_800)
+    consents_pending_per_agent: int = Field(default=5, ge=1)
+    consents_pending: int = Field(default=100, ge=1)
     root_aliases: bool = False
     log_format: Literal["text", "json"] = "text"
     access_log: bool = False

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from negotiator.canonical import sha256_hex
+from negotiator.model.consents import AccessRequest
 from negotiator.model.findings import Finding
 from negotiator.model.levels import Level
 from negotiator.model.obligations import Obligation
@@ -73,6 +74,9 @@ class GovernedRequest:
         socket: it is the handshake of a WebSocket.
         conditions: the header lines beside `content_type` that change what is asked for, such as `range` and
             `if-match`: lower-case name and value, in order.
+        authority: of the request's `Host`, in lower case.
+        content_encoding: of the body; empty where it has none.
+        bound_headers: values of the headers that the rule binds consents to, by lower-case name.
     """
 
     method: str
@@ -88,6 +92,9 @@ class GovernedRequest:
     body_bytes: int = 0
     socket: bool = False
     conditions: tuple[tuple[str, str], ...] = ()
+    authority: str = ""
+    content_encoding: str = ""
+    bound_headers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def cache(self) -> CacheRule:
@@ -111,6 +118,7 @@ class Refusal:
         next_action: the one next thing to do; empty leaves it to the code's own.
         retry_after_seconds: 0 where waiting does not help.
         effect_id: the effect that has to be settled first; empty where it is the decision itself, or none.
+        access_request: where a human's consent stands, or that it can be asked for.
     """
 
     code: str
@@ -124,6 +132,7 @@ class Refusal:
     next_action: str = ""
     retry_after_seconds: int = 0
     effect_id: str = ""
+    access_request: AccessRequest | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

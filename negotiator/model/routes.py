@@ -42,6 +42,8 @@ class RouteRule:
         publish: name this route in discovery documents.
         mode: `shadow` decides and records, and lets the site have what was denied.
         websocket: `connect` decides a socket before it is accepted; `deny` opens none.
+        auto_request: a refusal for want of consent files the consent request itself.
+        bind_headers: lower-case names of request headers that consents are bound to.
     """
 
     methods: frozenset[str]
@@ -55,6 +57,8 @@ class RouteRule:
     publish: bool = False
     websocket: WebSocketRule = "deny"
     mode: Mode = "enforce"
+    auto_request: bool = False
+    bind_headers: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:

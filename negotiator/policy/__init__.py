@@ -7,6 +7,7 @@
     answers       Cedar's words to a `Decision`          engine       the decision point
     admission     the effective level                    rounds       everything missing, at once
     matrix        what an agent may do here              check        what `policy check` says
+    approving     which person may approve
     reference     the vocabulary as a document
 
 Rules:
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 from negotiator.model.decisions import Decision, Query
 from negotiator.policy.admission import POSTED, admit, level_of
+from negotiator.policy.approving import Approving
 from negotiator.policy.bundle import Bundle, bundle_digest
 from negotiator.policy.checks import RESERVED_IDS
 from negotiator.policy.engine import Engine
@@ -30,6 +32,7 @@ from negotiator.policy.rounds import settle
 __all__ = [
     "POSTED",
     "RESERVED_IDS",
+    "Approving",
     "Bundle",
     "Engine",
     "Matrix",

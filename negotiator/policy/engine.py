@@ -74,6 +74,11 @@ class Engine:
         self._lock = threading.Lock()
         self._test_itself()
 
+    @property
+    def ground(self) -> Ground:
+        """What every question stands on."""
+        return self._ground
+
     def applies(self, action: str, resource_type: str) -> bool:
         """Whether agents may ask `action` upon a resource of that type at all; route rules must."""
         return self.bundle.vocabulary.applies(action, resource_type)

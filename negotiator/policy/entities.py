@@ -20,13 +20,16 @@ from typing import Any, assert_never
 import cedarpy
 import orjson
 
+from negotiator.model.approvers import Approver
 from negotiator.model.decisions import Query
 from negotiator.model.facts import AgentFacts, RequestFacts, ResourceFacts
 from negotiator.model.levels import Level
 from negotiator.policy.checks import ROLES
 from negotiator.policy.vocabulary import uid
 
-__all__ = ["Ground", "Population"]
+__all__ = ["APPROVE_CONSENT", "Ground", "Population"]
+
+APPROVE_CONSENT = "approve_consent"
 
 _AGENT = tuple(f.name for f in fields(AgentFacts) if f.name != "operated_by")
 _RESOURCE = ("name", "kind", "public", "two_person", "protected")
@@ -101,6 +104,36 @@ class Population:
             "action": uid("Action", action),
             "resource": self._project,
             "context": self._context(RequestFacts()),
+        }
+
+    def add_approving(
+        self, approver: Approver, resource: ResourceFacts, *, requester: AgentFacts, level: Level | None, action: str
+    ) -> dict[str, Any]:
+        """Return Cedar's request for whether `approver` may approve that `requester` does `action` upon `resource`."""
+        human = uid("Human", approver.person_id)
+        above = [uid("Role", role) for role in sorted(approver.roles)]
+        told = {"person": approver.person_id, "assurance": approver.assurance}
+        self._entities[human["type"], human["id"]] = {"uid": human, "attrs": told, "parents": above}
+        target = self._reference(resource, None)
+        asked = RequestFacts()
+        values = _REQUEST_VALUES(asked)
+        attributes = dict(zip(_REQUEST, values, strict=True)) | {
+            "declared_evidence": [],
+            "requester": {"__entity": self._reference(requester, level)},
+            "for_action": {"__entity": uid("Action", action)},
+        }
+        reference = uid("Request", "0")
+        self._entities[reference["type"], reference["id"]] = {
+            "uid": reference,
+            "attrs": attributes,
+            "tags": {},
+            "parents": [],
+        }
+        return {
+            "principal": human,
+            "action": uid("Action", APPROVE_CONSENT),
+            "resource": target,
+            "context": _dump({"request": {"__entity": reference}}),
         }
 
     def _reference(self, facts: AgentFacts | ResourceFacts | Level, level: Level | None) -> dict[str, str] | None:

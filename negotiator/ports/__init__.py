@@ -13,6 +13,10 @@ Rules:
 from negotiator.ports.aggregates import (
     AgentReads,
     AgentWrites,
+    ApprovalReads,
+    ApprovalWrites,
+    ConsentReads,
+    ConsentWrites,
     IdempotencyReads,
     IdempotencyWrites,
     IntentReads,
@@ -35,8 +39,12 @@ from negotiator.ports.transactions import Chore, Lane, Reader, Store, Tx
 __all__ = [
     "AgentReads",
     "AgentWrites",
+    "ApprovalReads",
+    "ApprovalWrites",
     "Chore",
     "Clock",
+    "ConsentReads",
+    "ConsentWrites",
     "Disk",
     "IdempotencyReads",
     "IdempotencyWrites",

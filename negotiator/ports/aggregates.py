@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from negotiator.model.consents import Approval, ApprovalUse, ConsentRequest, ConsentState
 from negotiator.model.keys import SigningKey
 from negotiator.model.levels import Level
 from negotiator.model.records import (
@@ -26,6 +27,10 @@ from negotiator.model.records import (
 __all__ = [
     "AgentReads",
     "AgentWrites",
+    "ApprovalReads",
+    "ApprovalWrites",
+    "ConsentReads",
+    "ConsentWrites",
     "IdempotencyReads",
     "IdempotencyWrites",
     "IntentReads",
@@ -260,6 +265,76 @@ class ProposalWrites(ProposalReads, Protocol):
     """Changes to proposals."""
 
     def add(self, proposal: Proposal) -> None: ...
+
+
+class ConsentReads(Protocol):
+    """Consent requests."""
+
+    def get(self, request_id: str) -> ConsentRequest | None: ...
+
+    def newest(self) -> Sequence[ConsentRequest]:
+        """Return the newest requests, at most 100."""
+        ...
+
+    def of_digests(self, subject: str, digests: Sequence[str]) -> ConsentRequest | None:
+        """Return the newest request of `subject` with one of the digests (one to three), whatever its state."""
+        ...
+
+    def denied_since(
+        self, subject: str, *, action: str, resource_type: str, resource: str, since: datetime
+    ) -> ConsentRequest | None:
+        """Return the last request of that kind that was denied after `since`."""
+        ...
+
+
+class ConsentWrites(ConsentReads, Protocol):
+    """Changes to consent requests."""
+
+    def add(self, request: ConsentRequest) -> None: ...
+
+    def pending_of(self, subject: str) -> int:
+        """Return how many requests of `subject` wait."""
+        ...
+
+    def pending(self) -> int:
+        """Return how many requests wait in all."""
+        ...
+
+    def due(self, at: datetime) -> Sequence[ConsentRequest]:
+        """Return requests that still wait and whose time is over, at most 100."""
+        ...
+
+    def end(self, request_id: str, state: ConsentState, *, at: datetime, by: str = "", approval_id: str = "") -> bool:
+        """End a request that waits; False if it does not wait any more."""
+        ...
+
+
+class ApprovalReads(Protocol):
+    """Approvals."""
+
+    def get(self, approval_id: str) -> Approval | None: ...
+
+    def uses_of(self, approval_id: str) -> Sequence[ApprovalUse]:
+        """Return what spent it, oldest first, at most 100."""
+        ...
+
+
+class ApprovalWrites(ApprovalReads, Protocol):
+    """Changes to approvals."""
+
+    def add(self, approval: Approval) -> None: ...
+
+    def claim_holds(self, approval_id: str, digest: str, *, epoch: int, at: datetime) -> bool:
+        """Claim: it covers `digest`, has a use left, and is neither revoked nor expired nor of another epoch."""
+        ...
+
+    def spend(self, approval_id: str, digest: str, *, decision_id: str, epoch: int, at: datetime) -> bool:
+        """Claim the same and take one use, in one statement."""
+        ...
+
+    def revoke(self, approval_id: str, *, at: datetime, by: str) -> bool:
+        """Revoke it; False if it was revoked already or is unknown."""
+        ...
 
 
 class LedgerReads(Protocol):

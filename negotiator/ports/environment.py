@@ -48,8 +48,8 @@ class Signer(Protocol):
         """The public half, base64url without padding."""
         ...
 
-    def sign(self, claims: Mapping[str, Any]) -> str:
-        """Return the compact JWS of `claims`, a negotiation token; the same claims give the same bytes."""
+    def sign(self, claims: Mapping[str, Any], *, purpose: KeyPurpose = "token") -> str:
+        """Return the compact JWS of `claims`, by default a negotiation token; the same claims give the same bytes."""
         ...
 
 

@@ -12,6 +12,10 @@ from negotiator.model.entries import EntryDraft, EntryPosition
 from negotiator.ports.aggregates import (
     AgentReads,
     AgentWrites,
+    ApprovalReads,
+    ApprovalWrites,
+    ConsentReads,
+    ConsentWrites,
     IdempotencyReads,
     IdempotencyWrites,
     IntentReads,
@@ -59,6 +63,10 @@ class Reader(Protocol):
     @property
     def site_credentials(self) -> SiteCredentialReads: ...
     @property
+    def consents(self) -> ConsentReads: ...
+    @property
+    def approvals(self) -> ApprovalReads: ...
+    @property
     def ledger(self) -> LedgerReads: ...
 
 
@@ -69,11 +77,13 @@ class Tx(Protocol):
         project: whose rows and entries these are.
         owner: the random id of this process.
         now: max(wall clock, time of the last entry), fixed for the unit.
+        epoch: of the ledger; one more after each restored backup.
     """
 
     project: str
     owner: str
     now: datetime
+    epoch: int
 
     def append(self, draft: EntryDraft) -> EntryPosition:
         """Give the entry its place; the row is written when the batch ends."""
@@ -93,6 +103,10 @@ class Tx(Protocol):
     def proposals(self) -> ProposalWrites: ...
     @property
     def site_credentials(self) -> SiteCredentialWrites: ...
+    @property
+    def consents(self) -> ConsentWrites: ...
+    @property
+    def approvals(self) -> ApprovalWrites: ...
     @property
     def state(self) -> StateWrites: ...
 

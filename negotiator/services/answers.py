@@ -55,6 +55,7 @@ def negotiation_body(
     position: EntryPosition,
     expires_at: datetime,
     mode: Mode,
+    consent_url: str = "",
 ) -> dict[str, Any]:
     """Return the body of an answer, but for its token."""
     declaration, admission, principal = assessment.declaration, assessment.admission, assessment.principal
@@ -73,7 +74,7 @@ def negotiation_body(
         "mode": mode,
         "actions": actions,
         "findings": [finding.as_json() for finding in assessment.findings],
-        "consent": {"request_url": "", "scopes": _consent_scopes(actions)},
+        "consent": {"request_url": consent_url, "scopes": _consent_scopes(actions)},
         "requires": {
             "idempotency_header": "Idempotency-Key",
             "correlation_header": "UAIX-Correlation",

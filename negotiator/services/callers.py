@@ -30,9 +30,9 @@ CREDENTIAL_ACTIVE = "credential_active"
 NEGOTIATION_LIVE = "negotiation_live"
 NEGOTIATIONS_LEFT = "negotiations_left"
 _CACHED = 4096
-_CLAIMS = 7
+_CLAIMS = 8
 """The credential, the negotiation, room for one more of it, the bundle (`Policies.claim`), the key that signs
-(`Signing.claim`), the request's expiry and its idempotency key (`Enforcement`)."""
+(`Signing.claim`), the request's expiry and its idempotency key (`Enforcement`), the approval (`Consented`)."""
 
 K = TypeVar("K")
 T = TypeVar("T")

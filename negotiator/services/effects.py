@@ -14,6 +14,7 @@ from negotiator.model.entries import EntryDraft, EntryKind, EntryValue
 from negotiator.model.governed import GovernedRequest
 from negotiator.model.records import Intent, KeyUse, Principal, Proposal, ProposalState
 from negotiator.ports import Tx
+from negotiator.services.approvals import Consented
 from negotiator.services.callers import Caller
 from negotiator.services.keys import has_key, key_use
 from negotiator.services.recording import claim_members
@@ -46,6 +47,7 @@ class Effect:
         members: what the decision was, for the entry.
         proposal_id: the id of the proposal that it becomes; empty for an effect at the site.
         consumed: the facts that it uses up.
+        given: the approval that covers it, if the policies asked for consent; its use is spent with the effect.
     """
 
     request: GovernedRequest
@@ -56,6 +58,7 @@ class Effect:
     members: Mapping[str, EntryValue]
     proposal_id: str = ""
     consumed: tuple[str, ...] = ()
+    given: Consented = Consented()  # noqa: RUF009 - a frozen value
 
     def begin(self, tx: Tx) -> Begun | Repeated:
         """The unit.
@@ -67,7 +70,8 @@ class Effect:
         use = self._key_use(tx)
         if use and (repeated := self._taken(tx, use)):
             return repeated
-        claims = claim_members(self.caller, use)
+        self.given.spend(tx, self.decision_id)
+        claims = claim_members(self.caller, use, approval_id=self.given.approval_id)
         if self.proposal_id:
             tx.proposals.add(self._proposal(tx))
             own = {"proposal_id": self.proposal_id, "state": ProposalState.PENDING.value}

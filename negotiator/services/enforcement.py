@@ -28,6 +28,7 @@ from negotiator.model.levels import Level
 from negotiator.model.records import OutcomeEnd, Principal
 from negotiator.policy import Engine, settle
 from negotiator.ports import Clock, Ids, Lane, Meter, Store, Tx
+from negotiator.services.approvals import Approvals, Consented, Unconsented, check_readable
 from negotiator.services.assessment import effective_level
 from negotiator.services.budgets import Budgets, Payment
 from negotiator.services.callers import NOBODY, Caller, Callers, until_claimed
@@ -53,6 +54,7 @@ Claim: TypeAlias = Callable[[Tx], None]
 UNEXPIRED = "unexpired"
 _NOT_CALLED = Outcome(end=OutcomeEnd.ABORTED, status=0, body_bytes=0, body_sha256=sha256_hex(b""), called=False)
 _POLICIES_CHANGED = "the policies changed and leave this declaration no level; declare again"
+_NOTHING_GIVEN = Consented()
 _SHADOW: Mapping[str, EntryValue] = {"mode": "shadow"}
 _DECLARE_AGAIN = frozenset({"declaration_required", "negotiation_expired"})
 
@@ -71,6 +73,7 @@ class Enforcement:
         governance: Governance,
         budgets: Budgets,
         room: Room,
+        approvals: Approvals,
         clock: Clock,
         ids: Ids,
         prefix: str,
@@ -84,6 +87,7 @@ class Enforcement:
         self._governance = governance
         self._budgets = budgets
         self._room = room
+        self._approvals = approvals
         self._clock = clock
         self._ids = ids
         self._prefix = prefix
@@ -205,17 +209,44 @@ class Enforcement:
         if level is None:
             return await self._refused(request, caller, code="negotiation_expired", detail=_POLICIES_CHANGED)
         query = self._query(request, caller, level, expired=UNEXPIRED in failed)
-        decision = settle(engine, query)
+        decision, given = settle(engine, query), _NOTHING_GIVEN
+        if request.presented.consent:
+            try:
+                check_readable(request)
+            except RequestError as error:
+                return await self._denied(request, caller, code=error.code, detail=error.message)
+            given = await self._approvals.consented(
+                request, caller, query, decision, approving=self._policies.approving, failed=failed
+            )
+            if given.approval:
+                query = replace(query, request=replace(query.request, has_consent=True))
+                decision = settle(engine, query)
         if not decision.allowed and request.rule.binds:
-            return await self._lacking(request, caller, engine, query, decision)
+            return await self._lacking(request, caller, engine, query, decision, given=given)
         claim = self._claim(caller, engine, query.request, request.presented)
         members = {**decision_members(query, decision, engine=engine.name), **({} if decision.allowed else _SHADOW)}
         principal = Principal(type="Agent", id=query.principal.subject)
         consumed = consumed_facts(query.request)
-        return await self._proceed(request, members, caller, claim, principal=principal, level=level, consumed=consumed)
+        return await self._proceed(
+            request,
+            members,
+            caller,
+            claim,
+            principal=principal,
+            level=level,
+            consumed=consumed,
+            given=given if decision.allowed else _NOTHING_GIVEN,
+        )
 
     async def _lacking(
-        self, request: GovernedRequest, caller: Caller, engine: Engine, query: Query, decision: Decision
+        self,
+        request: GovernedRequest,
+        caller: Caller,
+        engine: Engine,
+        query: Query,
+        decision: Decision,
+        *,
+        given: Consented,
     ) -> Verdict:
         """Refuse a request that may not be made as it is; unless its key says that it was made already."""
         asks_again = not request.rule.reads and has_key(request, caller)
@@ -236,7 +267,12 @@ class Enforcement:
             repeated = await self._store.transact(repetition.record)
             missing = None if decision.allowed else self._refusal(decision, repeated.decision_id, caller, engine)
             return repeated.verdict(query.level, missing=missing)
-        decision_id = await self._record_refusal(request, members, caller, claim, code=decision.code)
+        if decision.code == "consent_required" and caller.identity.verified:
+            refusal = self._refusal(decision, self._ids.new(), caller, engine)
+            return await self._unconsented(
+                request, members, caller, claim, given=given, refusal=refusal, level=query.level
+            )
+        decision_id = await self._record_refusal(request, members, caller, claim, code=decision.code, given=given)
         refusal = self._refusal(decision, decision_id, caller, engine)
         return Verdict(kind="refuse", decision_id=decision_id, level=query.level, refusal=refusal)
 
@@ -250,6 +286,7 @@ class Enforcement:
         principal: Principal,
         level: Level | None,
         consumed: tuple[str, ...] = (),
+        given: Consented = _NOTHING_GIVEN,
     ) -> Verdict:
         """Record what is allowed; begin its effect, if it has one.
 
@@ -257,7 +294,7 @@ class Enforcement:
             UnavailableError: `room_low`, or it could not be recorded.
         """
         if request.rule.reads:
-            decision_id = await self._record(request, members, caller, claim)
+            decision_id = await self._record(request, members, caller, claim, given, spend=True)
             return Verdict(kind="proceed", decision_id=decision_id, level=level, standing=caller.standing)
         self._room.require(Claimant.EFFECT)
         effect = Effect(
@@ -269,6 +306,7 @@ class Enforcement:
             members={**members, **request_members(request)},
             proposal_id=self._ids.new() if level is not None and request.rule.holds else "",
             consumed=consumed,
+            given=given,
         )
         begun = await self._begin(effect)
         if isinstance(begun, Repeated):
@@ -276,6 +314,42 @@ class Enforcement:
         if begun.proposal_id:
             return Verdict(kind="hold", decision_id=begun.decision_id, level=level, proposal_id=begun.proposal_id)
         return _effect_verdict(effect, level, keeps=self._replays.max_answer_bytes if begun.keyed else None)
+
+    async def _unconsented(
+        self,
+        request: GovernedRequest,
+        members: Mapping[str, EntryValue],
+        caller: Caller,
+        claim: Claim,
+        *,
+        given: Consented,
+        refusal: Refusal,
+        level: Level | None,
+    ) -> Verdict:
+        """Record and return a refusal for want of consent, with where the consent request stands or is filed."""
+        draft = self._approvals.draft(request, caller)
+        own = {**members, **request_members(request), **claim_members(caller), "decision_id": refusal.decision_id}
+
+        def unit(tx: Tx) -> Unconsented:
+            claim(tx)
+            told = self._approvals.unconsented(tx, request, draft, given)
+            ties = {"request_id": told.access.request_id} if told.access.request_id else {}
+            tx.append(EntryDraft(kind=EntryKind.DECISION, members={**own, **ties, "code": told.code}))
+            return told
+
+        told = await self._store.transact(unit)
+        return Verdict(
+            kind="refuse",
+            decision_id=refusal.decision_id,
+            level=level,
+            refusal=replace(
+                refusal,
+                code=told.code,
+                detail=f"{told.detail}; {refusal.detail}",
+                retry_after_seconds=told.retry_after_seconds,
+                access_request=told.access,
+            ),
+        )
 
     async def _begin(self, effect: Effect) -> Begun | Repeated:
         """Begin the effect; where nobody can go on with it, owe the outcome: the site was not called.
@@ -342,22 +416,41 @@ class Enforcement:
         return claim
 
     async def _record_refusal(
-        self, request: GovernedRequest, members: Mapping[str, EntryValue], caller: Caller, claim: Claim, *, code: str
+        self,
+        request: GovernedRequest,
+        members: Mapping[str, EntryValue],
+        caller: Caller,
+        claim: Claim,
+        *,
+        code: str,
+        given: Consented = _NOTHING_GIVEN,
     ) -> str:
         """Commit a refusal and return its id; or count a stranger's that is beyond its budget, and return none."""
         if self._budgets.has_entry(code, request.source, verified=caller.identity.verified):
-            return await self._record(request, members, caller, claim)
+            return await self._record(request, members, caller, claim, given)
         return ""
 
     async def _record(
-        self, request: GovernedRequest, members: Mapping[str, EntryValue], caller: Caller, claim: Claim
+        self,
+        request: GovernedRequest,
+        members: Mapping[str, EntryValue],
+        caller: Caller,
+        claim: Claim,
+        given: Consented = _NOTHING_GIVEN,
+        *,
+        spend: bool = False,
     ) -> str:
         """Commit one decision together with what it claims; return its id."""
         decision_id = self._ids.new()
-        own = {**members, **request_members(request), **claim_members(caller), "decision_id": decision_id}
+        claims = claim_members(caller, approval_id=given.approval_id)
+        own = {**members, **request_members(request), **claims, "decision_id": decision_id}
 
         def unit(tx: Tx) -> None:
             claim(tx)
+            if spend:
+                given.spend(tx, decision_id)
+            else:
+                given.claim(tx)
             tx.append(EntryDraft(kind=EntryKind.DECISION, members=own))
 
         await self._store.transact(unit)

@@ -65,6 +65,7 @@ class NegotiationTerms:
         mode: whether decisions bind, where a route does not say otherwise.
         surface: the configured actions and resources, in the order of the configuration.
         most_live: how many live negotiations an identified agent may have.
+        consent_url: where agents ask for a human's consent.
     """
 
     project: str
@@ -74,6 +75,7 @@ class NegotiationTerms:
     mode: Mode
     surface: Sequence[Target]
     most_live: int
+    consent_url: str = ""
 
 
 class _InvalidError(RequestError):
@@ -409,6 +411,7 @@ class Negotiations:
                 position=position,
                 expires_at=expires_at,
                 mode=self._terms.mode,
+                consent_url=self._terms.consent_url,
             ),
             bundle_digest=assessment.engine.bundle.digest,
             key_id=key_id,

@@ -24,7 +24,7 @@ from typing import Any
 from negotiator.errors import ClaimFailed, UnavailableError
 from negotiator.model.entries import EntryDraft, EntryKind, EntryPosition
 from negotiator.model.levels import Level
-from negotiator.policy import Engine, Target
+from negotiator.policy import Approving, Engine, Target
 from negotiator.ports import Store, Tx
 from negotiator.services.access import access_by_level
 
@@ -43,6 +43,10 @@ class _InForce:
     @cached_property
     def access(self) -> Mapping[Level, Mapping[str, Any]]:
         return access_by_level(self.engine, self._surface)
+
+    @cached_property
+    def approving(self) -> Approving:
+        return Approving(self.engine)
 
 
 class Policies:
@@ -67,6 +71,11 @@ class Policies:
     def access(self) -> Mapping[Level, Mapping[str, Any]]:
         """What each level may do here, as the policies in force say."""
         return self._in_force.access
+
+    @property
+    def approving(self) -> Approving:
+        """Who may approve, as the policies in force say."""
+        return self._in_force.approving
 
     def claim(self, engine: Engine) -> None:
         """Claim, inside a unit, that the bundle that a decision was made with is in force.

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
 
+from negotiator.model.consents import Approval, ApprovalUse, ConsentRequest, ConsentState
 from negotiator.model.keys import SigningKey
 from negotiator.model.levels import Level
 from negotiator.model.records import (
@@ -31,6 +32,9 @@ from negotiator.store import statements
 from negotiator.store.hot import Row, Sql
 from negotiator.store.rows import (
     AGENT,
+    APPROVAL,
+    APPROVAL_USE,
+    CONSENT_REQUEST,
     CREDENTIAL,
     INTENT,
     KEY_USE,
@@ -44,6 +48,8 @@ from negotiator.store.rows import (
 
 __all__ = [
     "AgentRows",
+    "ApprovalRows",
+    "ConsentRows",
     "IdempotencyRows",
     "IntentRows",
     "KeyRows",
@@ -425,3 +431,129 @@ class ProposalRows(_Rows):
     def add(self, proposal: Proposal) -> None:
         """Store it."""
         self._sql.run(statements.ADD_PROPOSAL, **PROPOSAL.to_row(self._project, proposal))
+
+
+class ConsentRows(_Rows):
+    """Consent requests (`ConsentWrites`)."""
+
+    __slots__ = ()
+
+    def get(self, request_id: str) -> ConsentRequest | None:
+        """Return the request, whatever its state."""
+        row = self._sql.row(statements.CONSENT_REQUEST, of_project=self._project, of_request=request_id)
+        return _one(CONSENT_REQUEST, row)
+
+    def newest(self) -> tuple[ConsentRequest, ...]:
+        """Return the newest requests, at most 100."""
+        return _all(CONSENT_REQUEST, self._sql.rows(statements.CONSENT_REQUESTS, of_project=self._project))
+
+    def of_digests(self, subject: str, digests: Sequence[str]) -> ConsentRequest | None:
+        """Return the newest request of `subject` with one of the digests (one to three), whatever its state."""
+        three = (*digests, digests[0], digests[0])
+        row = self._sql.row(
+            statements.CONSENT_REQUEST_OF_DIGEST,
+            of_project=self._project,
+            subject=subject,
+            digest_1=three[0],
+            digest_2=three[1],
+            digest_3=three[2],
+        )
+        return _one(CONSENT_REQUEST, row)
+
+    def denied_since(
+        self, subject: str, *, action: str, resource_type: str, resource: str, since: datetime
+    ) -> ConsentRequest | None:
+        """Return the last request of that kind that was denied after `since`."""
+        row = self._sql.row(
+            statements.CONSENT_DENIED,
+            of_project=self._project,
+            subject=subject,
+            of_action=action,
+            of_type=resource_type,
+            of_resource=resource,
+            since=format_time(since),
+        )
+        return _one(CONSENT_REQUEST, row)
+
+    def add(self, request: ConsentRequest) -> None:
+        """Store it."""
+        self._sql.run(statements.ADD_CONSENT_REQUEST, **CONSENT_REQUEST.to_row(self._project, request))
+
+    def pending_of(self, subject: str) -> int:
+        """Return how many requests of `subject` wait."""
+        rows = self._sql.rows(statements.COUNT_PENDING_CONSENTS_OF, of_project=self._project, subject=subject)
+        return int(rows[0][0])
+
+    def pending(self) -> int:
+        """Return how many requests wait in all."""
+        return int(self._sql.rows(statements.COUNT_PENDING_CONSENTS, of_project=self._project)[0][0])
+
+    def due(self, at: datetime) -> tuple[ConsentRequest, ...]:
+        """Return requests that still wait and whose time is over, at most 100."""
+        rows = self._sql.rows(statements.CONSENT_REQUESTS_DUE, of_project=self._project, at=format_time(at))
+        return _all(CONSENT_REQUEST, rows)
+
+    def end(self, request_id: str, state: ConsentState, *, at: datetime, by: str = "", approval_id: str = "") -> bool:
+        """End a request that waits; False if it does not wait any more."""
+        changed = self._sql.changed(
+            statements.END_CONSENT_REQUEST,
+            of_project=self._project,
+            of_request=request_id,
+            new_state=state.value,
+            new_ended_at=format_time(at),
+            new_ended_by=by,
+            new_approval=approval_id,
+        )
+        return changed == 1
+
+
+class ApprovalRows(_Rows):
+    """Approvals (`ApprovalWrites`)."""
+
+    __slots__ = ()
+
+    def get(self, approval_id: str) -> Approval | None:
+        """Return the approval, also when it is spent, revoked or expired."""
+        row = self._sql.row(statements.APPROVAL, of_project=self._project, of_approval=approval_id)
+        return _one(APPROVAL, row)
+
+    def uses_of(self, approval_id: str) -> tuple[ApprovalUse, ...]:
+        """Return what spent it, oldest first, at most 100."""
+        rows = self._sql.rows(statements.APPROVAL_USES, of_project=self._project, of_approval=approval_id)
+        return _all(APPROVAL_USE, rows)
+
+    def add(self, approval: Approval) -> None:
+        """Store it."""
+        self._sql.run(statements.ADD_APPROVAL, **APPROVAL.to_row(self._project, approval))
+
+    def claim_holds(self, approval_id: str, digest: str, *, epoch: int, at: datetime) -> bool:
+        """Claim: it covers `digest`, has a use left, and is neither revoked nor expired nor of another epoch."""
+        return self._sql.row(statements.CLAIM_APPROVAL, **self._holding(approval_id, digest, epoch, at)) is not None
+
+    def spend(self, approval_id: str, digest: str, *, decision_id: str, epoch: int, at: datetime) -> bool:
+        """Claim the same and take one use, in one statement."""
+        if self._sql.changed(statements.SPEND_APPROVAL, **self._holding(approval_id, digest, epoch, at)) != 1:
+            return False
+        use = ApprovalUse(approval_id=approval_id, decision_id=decision_id, used_at=at)
+        self._sql.run(statements.USE_APPROVAL, **APPROVAL_USE.to_row(self._project, use))
+        return True
+
+    def revoke(self, approval_id: str, *, at: datetime, by: str) -> bool:
+        """Revoke it; False if it was revoked already or is unknown."""
+        changed = self._sql.changed(
+            statements.REVOKE_APPROVAL,
+            of_project=self._project,
+            of_approval=approval_id,
+            new_revoked_at=format_time(at),
+            new_revoked_by=by,
+        )
+        return changed == 1
+
+    def _holding(self, approval_id: str, digest: str, epoch: int, at: datetime) -> dict[str, Any]:
+        return {
+            "of_project": self._project,
+            "of_approval": approval_id,
+            "of_digest": digest,
+            "of_epoch": epoch,
+            "at": format_time(at),
+        }

@@ -6,7 +6,8 @@ Rules:
   It holds no keys: those lie elsewhere and are kept elsewhere.
 - A copy goes into an empty database only; nothing is ever overwritten. Of a copy that failed nothing stays.
 - A restored database begins a new epoch in each project's ledger: an `admin` entry says from where on, and every
-  negotiation of before is ended, so that what was ended or spent after the backup does not come to life again.
+  negotiation and every pending consent request of before is ended, so that what was ended or spent after the backup
+  does not come to life again. Approvals name their epoch: those of another one are void.
 - The chain of every project is verified before the first row is written.
 
 It does not: look at checkpoints, or bring keys along.
@@ -28,6 +29,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from negotiator.errors import ConfigError, UnavailableError, quoted
 from negotiator.ledger import ChainHead, PlacedEntry, verify_chain
+from negotiator.model.consents import ConsentState
 from negotiator.model.entries import EntryDraft, EntryKind
 from negotiator.model.times import format_time, parse_time
 from negotiator.ports import Clock
@@ -190,6 +192,10 @@ def _begin_epoch(writing: Connection, project: str, *, clock: Clock, reason: str
         statements.END_NEGOTIATIONS,
         {"of_project": project, "at": format_time(now), "new_ended_at": format_time(now)},
     ).rowcount
+    consents = writing.execute(
+        statements.END_CONSENT_REQUESTS,
+        {"of_project": project, "new_state": ConsentState.EXPIRED.value, "new_ended_at": format_time(now)},
+    ).rowcount
     draft = EntryDraft(
         kind=EntryKind.ADMIN,
         members={
@@ -200,6 +206,7 @@ def _begin_epoch(writing: Connection, project: str, *, clock: Clock, reason: str
             "restored_size": head.size,
             "restored_epoch": head.epoch,
             "negotiations_ended": ended,
+            "consents_ended": consents,
         },
     )
     after, placed = replace(head, epoch=head.epoch + 1).append(draft, now=now)

@@ -26,6 +26,7 @@ from jwt.utils import base64url_decode, base64url_encode
 
 from negotiator.canonical import canonical_bytes, decode_json
 from negotiator.errors import ConfigError, NegotiatorError, RequestError, quoted
+from negotiator.model.keys import KeyPurpose
 from negotiator.store.keyfiles import load_or_make_key_file
 
 __all__ = [
@@ -41,6 +42,14 @@ __all__ = [
 TOKEN_TYPE: Final = "uaix-negotiation+jwt"  # noqa: S105 - a media type
 MAX_TOKEN_CHARACTERS: Final = 8_192
 
+_TYPES: Mapping[KeyPurpose, str] = MappingProxyType(
+    {
+        "token": TOKEN_TYPE,
+        "receipt": "uaix-receipt+jwt",
+        "checkpoint": "uaix-checkpoint+jwt",
+        "webhook": "uaix-webhook+jwt",
+    }
+)
 _MAX_HEADER_CHARACTERS = 512
 _ALGORITHM = "EdDSA"
 _PEPPER_BYTES = 32
@@ -87,13 +96,13 @@ class FileSigner:
         """The public half, base64url without padding."""
         return self._public
 
-    def sign(self, claims: Mapping[str, Any]) -> str:
+    def sign(self, claims: Mapping[str, Any], *, purpose: KeyPurpose = "token") -> str:
         """Return the compact JWS of `claims`; the same claims give the same bytes, in whatever order they are."""
         return jwt.api_jws.encode(
             canonical_bytes(claims),
             self._key,
             algorithm=_ALGORITHM,
-            headers={"typ": TOKEN_TYPE, "kid": self._key_id},
+            headers={"typ": _TYPES[purpose], "kid": self._key_id},
         )
 
 

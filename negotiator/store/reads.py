@@ -13,6 +13,8 @@ from negotiator.ports import Reader
 from negotiator.store import statements
 from negotiator.store.aggregates import (
     AgentRows,
+    ApprovalRows,
+    ConsentRows,
     IdempotencyRows,
     IntentRows,
     KeyRows,
@@ -112,6 +114,16 @@ class StoreReader:
     def site_credentials(self) -> SiteCredentialRows:
         """The site's own credentials."""
         return SiteCredentialRows(self._sql, self._project)
+
+    @property
+    def consents(self) -> ConsentRows:
+        """Consent requests."""
+        return ConsentRows(self._sql, self._project)
+
+    @property
+    def approvals(self) -> ApprovalRows:
+        """Approvals."""
+        return ApprovalRows(self._sql, self._project)
 
     @property
     def ledger(self) -> LedgerRows:

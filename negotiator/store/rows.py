@@ -20,6 +20,7 @@ import orjson
 from sqlalchemy import String, Table
 
 from negotiator.errors import RequestError, quoted
+from negotiator.model.consents import Approval, ApprovalUse, ConsentRequest, ConsentState
 from negotiator.model.facts import AgentFacts, DeclaredFacts
 from negotiator.model.keys import SigningKey
 from negotiator.model.levels import Level
@@ -41,6 +42,9 @@ from negotiator.store import tables
 
 __all__ = [
     "AGENT",
+    "APPROVAL",
+    "APPROVAL_USE",
+    "CONSENT_REQUEST",
     "CREDENTIAL",
     "INTENT",
     "KEY_USE",
@@ -235,3 +239,29 @@ PROPOSAL = RowShape(
         "created_at": _TIME,
     },
 )
+CONSENT_REQUEST = RowShape(
+    ConsentRequest,
+    tables.consent_requests,
+    {
+        "values": _JSON,
+        "body": Codec(bytes, bytes),
+        "state": Codec(lambda state: str(state.value), ConsentState),
+        "created_at": _TIME,
+        "expires_at": _TIME,
+        "not_after": _MAYBE_TIME,
+        "ended_at": _MAYBE_TIME,
+    },
+)
+APPROVAL = RowShape(
+    Approval,
+    tables.approvals,
+    {
+        "binds": _JSON,
+        "values": _JSON,
+        "roles": _JSON,
+        "granted_at": _TIME,
+        "expires_at": _TIME,
+        "revoked_at": _MAYBE_TIME,
+    },
+)
+APPROVAL_USE = RowShape(ApprovalUse, tables.approval_uses, {"used_at": _TIME})

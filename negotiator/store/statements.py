@@ -29,6 +29,9 @@ from sqlalchemy import (
 
 from negotiator.store.tables import (
     agents,
+    approval_uses,
+    approvals,
+    consent_requests,
     credentials,
     idempotency,
     intents,
@@ -45,6 +48,8 @@ from negotiator.store.tables import (
 
 __all__ = [
     "ADD_AGENT",
+    "ADD_APPROVAL",
+    "ADD_CONSENT_REQUEST",
     "ADD_CREDENTIAL",
     "ADD_ENTRY",
     "ADD_HEAD",
@@ -57,15 +62,27 @@ __all__ = [
     "AGENTS",
     "AGENT_NAMED",
     "AGENT_WITH_CREDENTIAL",
+    "APPROVAL",
+    "APPROVAL_USES",
     "CHANGE_STATE",
+    "CLAIM_APPROVAL",
     "CLAIM_CREDENTIAL",
     "CLAIM_NEGOTIATION",
     "CLAIM_SIGNING_KEY",
     "CLAIM_SITE_CREDENTIAL",
     "CLOSE_INTENT",
+    "CONSENT_DENIED",
+    "CONSENT_REQUEST",
+    "CONSENT_REQUESTS",
+    "CONSENT_REQUESTS_DUE",
+    "CONSENT_REQUEST_OF_DIGEST",
     "CORRECT_INTENT",
     "COUNT_LIVE_NEGOTIATIONS",
     "COUNT_OPEN_INTENTS",
+    "COUNT_PENDING_CONSENTS",
+    "COUNT_PENDING_CONSENTS_OF",
+    "END_CONSENT_REQUEST",
+    "END_CONSENT_REQUESTS",
     "END_NEGOTIATION",
     "END_NEGOTIATIONS",
     "END_NEGOTIATIONS_OF_KEY",
@@ -99,6 +116,7 @@ __all__ = [
     "RENEW_INTENTS",
     "RETIRE_SIGNING_KEY",
     "REVOKE_AGENT",
+    "REVOKE_APPROVAL",
     "REVOKE_CREDENTIALS",
     "REVOKE_SITE_CREDENTIAL",
     "ROTATE_SIGNING_KEY",
@@ -106,10 +124,12 @@ __all__ = [
     "SIGNING_KEYS",
     "SITE_CREDENTIAL",
     "SITE_CREDENTIALS",
+    "SPEND_APPROVAL",
     "STATE",
     "STORED_ANSWER",
     "TAKE_KEY",
     "UNFINISHED_INTENTS",
+    "USE_APPROVAL",
 ]
 
 MAX_LISTED = 100
@@ -448,3 +468,86 @@ PROPOSALS_OF_SUBJECT = (
     .limit(MAX_LISTED)
 )
 ADD_PROPOSAL = insert(proposals)
+
+# Consents
+
+_this_request = consent_requests.c.request_id == bindparam("of_request")
+_pending = consent_requests.c.state == literal("pending")
+_newest_request = (consent_requests.c.created_at.desc(), consent_requests.c.request_id.desc())
+
+CONSENT_REQUEST = _select(consent_requests, _this_request)
+CONSENT_REQUESTS = _select(consent_requests).order_by(*_newest_request).limit(MAX_LISTED)
+CONSENT_REQUESTS_DUE = (
+    _select(consent_requests, _pending, consent_requests.c.expires_at <= bindparam("at"))
+    .order_by(consent_requests.c.expires_at, consent_requests.c.request_id)
+    .limit(MAX_LISTED)
+)
+CONSENT_REQUEST_OF_DIGEST = (
+    _select(
+        consent_requests,
+        consent_requests.c.subject == bindparam("subject"),
+        consent_requests.c.digest.in_([bindparam("digest_1"), bindparam("digest_2"), bindparam("digest_3")]),
+    )
+    .order_by(*_newest_request)
+    .limit(1)
+)
+CONSENT_DENIED = (
+    _select(
+        consent_requests,
+        consent_requests.c.subject == bindparam("subject"),
+        consent_requests.c.action == bindparam("of_action"),
+        consent_requests.c.resource_type == bindparam("of_type"),
+        consent_requests.c.resource == bindparam("of_resource"),
+        consent_requests.c.state == literal("denied"),
+        consent_requests.c.ended_at > bindparam("since"),
+    )
+    .order_by(consent_requests.c.ended_at.desc(), consent_requests.c.request_id.desc())
+    .limit(1)
+)
+COUNT_PENDING_CONSENTS = select(func.count()).select_from(consent_requests).where(_ours(consent_requests), _pending)
+COUNT_PENDING_CONSENTS_OF = COUNT_PENDING_CONSENTS.where(consent_requests.c.subject == bindparam("subject"))
+ADD_CONSENT_REQUEST = insert(consent_requests)
+END_CONSENT_REQUEST = (
+    update(consent_requests)
+    .where(_ours(consent_requests), _this_request, _pending)
+    .values(
+        state=bindparam("new_state"),
+        ended_at=bindparam("new_ended_at"),
+        ended_by=bindparam("new_ended_by"),
+        approval_id=bindparam("new_approval"),
+    )
+)
+END_CONSENT_REQUESTS = (
+    update(consent_requests)
+    .where(_ours(consent_requests), _pending)
+    .values(state=bindparam("new_state"), ended_at=bindparam("new_ended_at"))
+)
+
+# Approvals
+
+_this_approval = approvals.c.approval_id == bindparam("of_approval")
+_holding = (
+    approvals.c.revoked_at.is_(None)
+    & (approvals.c.uses_left > literal(0))
+    & (approvals.c.expires_at > bindparam("at"))
+    & (approvals.c.digest == bindparam("of_digest"))
+    & (approvals.c.epoch == bindparam("of_epoch"))
+)
+
+APPROVAL = _select(approvals, _this_approval)
+ADD_APPROVAL = insert(approvals)
+CLAIM_APPROVAL = select(literal(1)).where(_ours(approvals), _this_approval, _holding)
+SPEND_APPROVAL = (
+    update(approvals).where(_ours(approvals), _this_approval, _holding).values(uses_left=approvals.c.uses_left - 1)
+)
+USE_APPROVAL = insert(approval_uses)
+APPROVAL_USES = (
+    _select(approval_uses, approval_uses.c.approval_id == bindparam("of_approval"))
+    .order_by(approval_uses.c.used_at, approval_uses.c.decision_id)
+    .limit(MAX_LISTED)
+)
+REVOKE_APPROVAL = (
+    update(approvals)
+    .where(_ours(approvals), _this_approval, approvals.c.revoked_at.is_(None))
+    .values(revoked_at=bindparam("new_revoked_at"), revoked_by=bindparam("new_revoked_by"))
+)

@@ -31,6 +31,9 @@ from sqlalchemy import (
 
 __all__ = [
     "agents",
+    "approval_uses",
+    "approvals",
+    "consent_requests",
     "credentials",
     "idempotency",
     "intents",
@@ -277,6 +280,103 @@ signing_keys = Table(
     ForeignKeyConstraint(["project_id"], ["projects.project_id"], name="fk_signing_keys_projects"),
 )
 """Public halves of the keys of all hosts; the private ones are in files."""
+
+
+consent_requests = Table(
+    "consent_requests",
+    metadata,
+    Column("project_id", _ID, nullable=False),
+    Column("request_id", _ID, nullable=False),
+    Column("subject", _SUBJECT, nullable=False),
+    Column("agent_id", _ID, nullable=False),
+    Column("negotiation_id", _ID, nullable=False),
+    Column("action", _WORD, nullable=False),
+    Column("resource_type", _WORD, nullable=False),
+    Column("resource", _SUBJECT, nullable=False),
+    Column("scope", _WORD, nullable=False),
+    Column("uses", Integer, nullable=False),
+    Column("values", Text, nullable=False),
+    Column("digest", _SHA256, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    Column("body_bytes", BigInteger, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("correlation_id", _SUBJECT, nullable=False),
+    Column("match_code", _WORD, nullable=False),
+    Column("state", _WORD, nullable=False),
+    Column("created_at", _TIME, nullable=False),
+    Column("expires_at", _TIME, nullable=False),
+    Column("not_after", _TIME),
+    Column("ended_at", _TIME),
+    Column("ended_by", _SUBJECT, nullable=False),
+    Column("approval_id", _ID, nullable=False),
+    PrimaryKeyConstraint("project_id", "request_id", name="pk_consent_requests"),
+    ForeignKeyConstraint(["project_id"], ["projects.project_id"], name="fk_consent_requests_projects"),
+)
+"""What agents ask people for. `body` is kept to be shown, never to be run."""
+
+Index(
+    "ix_consent_requests_state", consent_requests.c.project_id, consent_requests.c.state, consent_requests.c.expires_at
+)
+Index(
+    "ix_consent_requests_subject",
+    consent_requests.c.project_id,
+    consent_requests.c.subject,
+    consent_requests.c.created_at,
+)
+
+
+approvals = Table(
+    "approvals",
+    metadata,
+    Column("project_id", _ID, nullable=False),
+    Column("approval_id", _ID, nullable=False),
+    Column("request_id", _ID, nullable=False),
+    Column("subject", _SUBJECT, nullable=False),
+    Column("action", _WORD, nullable=False),
+    Column("resource_type", _WORD, nullable=False),
+    Column("resource", _SUBJECT, nullable=False),
+    Column("scope", _WORD, nullable=False),
+    Column("binds", Text, nullable=False),
+    Column("values", Text, nullable=False),
+    Column("digest", _SHA256, nullable=False),
+    Column("approver", _SUBJECT, nullable=False),
+    Column("approver_name", _SUBJECT, nullable=False),
+    Column("roles", Text, nullable=False),
+    Column("assurance", Integer, nullable=False),
+    Column("uses", Integer, nullable=False),
+    Column("uses_left", Integer, nullable=False),
+    Column("bundle_digest", _SHA256, nullable=False),
+    Column("display_digest", _SHA256, nullable=False),
+    Column("epoch", Integer, nullable=False),
+    Column("granted_at", _TIME, nullable=False),
+    Column("expires_at", _TIME, nullable=False),
+    Column("revoked_at", _TIME),
+    Column("revoked_by", _SUBJECT, nullable=False),
+    PrimaryKeyConstraint("project_id", "approval_id", name="pk_approvals"),
+    ForeignKeyConstraint(
+        ["project_id", "request_id"],
+        ["consent_requests.project_id", "consent_requests.request_id"],
+        name="fk_approvals_consent_requests",
+    ),
+)
+"""What people gave. `uses_left` is spent by one conditional statement in the unit of the effect."""
+
+
+approval_uses = Table(
+    "approval_uses",
+    metadata,
+    Column("project_id", _ID, nullable=False),
+    Column("approval_id", _ID, nullable=False),
+    Column("decision_id", _ID, nullable=False),
+    Column("used_at", _TIME, nullable=False),
+    PrimaryKeyConstraint("project_id", "approval_id", "decision_id", name="pk_approval_uses"),
+    ForeignKeyConstraint(
+        ["project_id", "approval_id"],
+        ["approvals.project_id", "approvals.approval_id"],
+        name="fk_approval_uses_approvals",
+    ),
+)
+"""Which decisions spent an approval."""
 
 
 ledger_head = Table(

@@ -29,6 +29,8 @@ from negotiator.ports import Clock, Tx
 from negotiator.store import statements, tables
 from negotiator.store.aggregates import (
     AgentRows,
+    ApprovalRows,
+    ConsentRows,
     IdempotencyRows,
     IntentRows,
     KeyRows,
@@ -125,7 +127,7 @@ class _Savepoint:
 class UnitTx:
     """What a unit sees (`Tx`). It is of no use once its unit has returned."""
 
-    __slots__ = ("_chain", "_sql", "now", "owner", "project")
+    __slots__ = ("_chain", "_sql", "epoch", "now", "owner", "project")
 
     def __init__(self, *, sql: Sql, chain: _Chain, project: str, owner: str, now: datetime) -> None:
         self._sql = sql
@@ -133,6 +135,7 @@ class UnitTx:
         self.project = project
         self.owner = owner
         self.now = now
+        self.epoch = chain.head.epoch
 
     def append(self, draft: EntryDraft) -> EntryPosition:
         """Give the entry its place; the row is written when the batch ends.
@@ -176,6 +179,16 @@ class UnitTx:
     def site_credentials(self) -> SiteCredentialRows:
         """The site's own credentials."""
         return SiteCredentialRows(self._sql, self.project)
+
+    @property
+    def consents(self) -> ConsentRows:
+        """Consent requests."""
+        return ConsentRows(self._sql, self.project)
+
+    @property
+    def approvals(self) -> ApprovalRows:
+        """Approvals."""
+        return ApprovalRows(self._sql, self.project)
 
     @property
     def state(self) -> StateRows:

@@ -119,6 +119,10 @@ class Gateway(Protocol):
         """The site's origin, e.g. `https://example.org`; None means loopback only, and links are relative."""
         ...
 
+    def ticket_url(self, request_id: str) -> str:
+        """Return where a person finds a consent request; the address gives no authority."""
+        ...
+
     @property
     def allowed_hosts(self) -> Sequence[str]:
         """The authorities that are served; empty means loopback names only."""

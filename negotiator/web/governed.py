@@ -21,6 +21,7 @@ from urllib.parse import quote
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
+from negotiator.canonical import MAX_BODY_BYTES
 from negotiator.errors import NegotiatorError, RequestError
 from negotiator.model.governed import CallerClass, GovernedRequest, Presented, Refusal, Verdict
 from negotiator.model.routes import RouteRule
@@ -195,7 +196,7 @@ class Governed:
             body = await _read_body(rule, scope, receive)
         except RequestError as error:
             problem = error
-        content = await body.content() if body is not None and _is_kept(body, rule) else b""
+        content = await body.content() if body is not None and _is_kept(body, rule, presented) else b""
         source = self._sources.of(scope)
         request = _request(rule, scope, presented, caller, person, source=source, body=body, content=content)
         return _Examined(request=request, body=body, error=problem)
@@ -258,9 +259,9 @@ async def _read_body(rule: RouteRule, scope: Scope, receive: Receive) -> WholeBo
     return body
 
 
-def _is_kept(body: WholeBody, rule: RouteRule) -> bool:
-    """Whether the bytes go with the request: small ones, and all of a proposal's."""
-    return body.in_memory or rule.holds
+def _is_kept(body: WholeBody, rule: RouteRule, presented: Presented) -> bool:
+    """Whether the bytes go with the request: small ones, all of a proposal's, and what a human has consented to."""
+    return body.in_memory or rule.holds or bool(presented.consent and body.size <= MAX_BODY_BYTES)
 
 
 def _request(
@@ -293,7 +294,21 @@ def _request(
             for name, value in scope["headers"]
             if name.lower() in _CONDITIONS
         ),
+        authority=b",".join(header_lines(scope, b"host")).decode("latin-1").strip().lower(),
+        content_encoding=_content_encoding(scope),
+        bound_headers={name: _joined(scope, name) for name in rule.bind_headers},
     )
+
+
+def _content_encoding(scope: Scope) -> str:
+    """Return the body's content coding; empty where it has none (RFC 9110 section 8.4)."""
+    coding = _joined(scope, "content-encoding").lower()
+    return "" if coding == "identity" else coding
+
+
+def _joined(scope: Scope, name: str) -> str:
+    lines = header_lines(scope, name.encode("latin-1"))
+    return ", ".join(line.decode("latin-1").strip() for line in lines)
 
 
 def _target(scope: Scope) -> str:

@@ -83,7 +83,9 @@ class NegotiatorMiddleware:
         self._deny_unknown = negotiator.unmatched.unsafe == "deny_unknown"
         self._hosts = tuple(negotiator.allowed_hosts)
         self._outcomes = OutcomeTasks()
-        self._problems = ProblemPages(prefix=negotiator.prefix, public_url=negotiator.public_url)
+        self._problems = ProblemPages(
+            prefix=negotiator.prefix, public_url=negotiator.public_url, ticket_url=negotiator.ticket_url
+        )
         self._sources = Sources(negotiator.trusted_proxies)
         self._door = Door(prefix=negotiator.prefix, admit=negotiator.admit_stranger, problems=self._problems)
         self._callers = Callers(negotiator.human_authenticator, negotiator.public_url)

@@ -15,7 +15,7 @@ It does not decide, record or log. Source: RFC 9457, RFC 9110 sections 10.2.3 an
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -24,8 +24,10 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from negotiator.errors import NegotiatorError, RequestError, UnavailableError
+from negotiator.model.consents import AccessRequest
 from negotiator.model.findings import DECLARATION_FINDING_CODES, Finding, Severity
 from negotiator.model.governed import Refusal
+from negotiator.model.times import format_time
 from negotiator.web.headers import VARY, accept_header
 from negotiator.web.media import negotiate_media
 
@@ -130,6 +132,10 @@ _ROWS: tuple[tuple[str, int, str, str], ...] = (
     ("consent_spent", 403, "the consent was used already", _HUMAN),
     ("consent_revoked", 403, "the consent was taken back", _HUMAN),
     ("consent_mismatch", 403, "the consent was given for something else", _HUMAN),
+    ("consent_invalid", 422, "a consent request that cannot be used", _MEND),
+    ("consent_not_needed", 422, "no consent is asked for here", "send the request itself"),
+    ("scope_not_allowed", 422, "a scope that is not given here", "ask for a narrower scope, or one that can be kept"),
+    ("narrowing_refused", 422, "wider than what was asked for", "give at most what was asked for"),
     ("assurance_too_low", 403, "a stronger sign-in is needed", "let the human sign in with a second factor"),
     ("evidence_required", 403, "evidence is needed", _OBLIGE),
     ("packet_expired", 400, "the request has expired", "send a fresh request with a later UAIX-Expires"),
@@ -199,9 +205,13 @@ class ProblemPages:
     Args:
         prefix: where our own routes live.
         public_url: the site's origin; None makes links relative to the server's `root_path`.
+        ticket_url: where a person finds a consent request, by its id.
     """
 
-    def __init__(self, *, prefix: str, public_url: str | None) -> None:
+    def __init__(
+        self, *, prefix: str, public_url: str | None, ticket_url: Callable[[str], str] = lambda _request_id: ""
+    ) -> None:
+        self._ticket_url = ticket_url
         self._prefix = prefix.rstrip("/")
         self._public_url = (public_url or "").rstrip("/")
 
@@ -289,7 +299,27 @@ class ProblemPages:
             problem["findings"] = [finding.as_json() for finding in refusal.findings]
         if refusal.code == "outcome_unknown":
             problem["settle_url"] = self.address(scope, f"/effects/{refusal.effect_id or refusal.decision_id}/settle")
+        if refusal.access_request is not None:
+            problem["access_request"] = self._access(scope, refusal.access_request)
         return problem
+
+    def _access(self, scope: Scope, access: AccessRequest) -> dict[str, Any]:
+        """Return where a consent request stands; where there is none, where to ask."""
+        request_url = self.address(scope, "/consents")
+        if not access.request_id:
+            return {"request_url": request_url}
+        status_url = f"{request_url}/{access.request_id}"
+        told = {
+            "request_url": request_url,
+            "id": access.request_id,
+            "status": access.status,
+            "status_url": status_url,
+            "cancel_url": f"{status_url}/cancel",
+            "ticket_url": self._ticket_url(access.request_id),
+            "match_code": access.match_code,
+            "expires_at": format_time(access.expires_at) if access.expires_at else "",
+        }
+        return told | {"approval_id": access.approval_id} if access.approval_id else told
 
     def _headers(self, scope: Scope, problem: Mapping[str, Any]) -> dict[str, str]:
         headers = {}
@@ -318,6 +348,8 @@ def _text(problem: Mapping[str, Any]) -> str:
     lines = [f"{problem['status']} {problem['title']}", problem["detail"], f"code: {problem['code']}"]
     lines += [f"missing: {each['title']}: {each['remedy']}" for each in problem["obligations"]]
     lines += [f"finding: {each['code']} {each['pointer']}: {each['message']}" for each in problem.get("findings", ())]
+    access = problem.get("access_request", {})
+    lines += [f"{name}: {access[name]}" for name in ("request_url", "status_url", "match_code") if access.get(name)]
     named = ("next_action", "fallback", "safe_default_response", "decision_id", "settle_url")
     lines += [f"{name}: {problem[name]}" for name in named if problem.get(name)]
     return "".join(f"{_one_line(line)}\n" for line in lines)

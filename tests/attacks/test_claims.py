@@ -23,12 +23,14 @@ from sqlalchemy import bindparam, update
 from starlette.responses import PlainTextResponse
 
 from negotiator.assembly import Negotiator
+from negotiator.model.entries import EntryDraft, EntryKind
 from negotiator.model.levels import PROFILE_OF_LEVEL, Level
 from negotiator.model.times import format_time
 from negotiator.services.replays import Earlier
 from negotiator.shipped import load_catalog
 from negotiator.store import statements, tables
 from negotiator.web.middleware import NegotiatorMiddleware
+from tests.support.consents import ADA
 from tests.support.house import PLENTY, PREFIX, House, house, settings_in
 from tests.support.interleaving import InterruptedPolicies, interrupted, policies_with
 
@@ -68,6 +70,14 @@ class Scene:
     @property
     def negotiation_id(self) -> str:
         return str(self.built.entries("declare")[0]["negotiation_id"])
+
+    @property
+    def approval_id(self) -> str:
+        return str(self.built.entries("consent")[1]["approval_id"])
+
+    @property
+    def approval_digest(self) -> str:
+        return str(self.built.entries("consent")[1]["approved_digest"])
 
     @property
     def headers(self) -> dict[str, str]:
@@ -296,8 +306,8 @@ async def test_a_rival_that_never_stops_is_503_and_nothing_is_done(
         answer = await request_of(at)
         assert (answer.status_code, answer.json()["code"]) == (503, "ledger_unavailable"), answer.text
         assert int(answer.headers["retry-after"]) >= 1
-        assert changes == [True] * 8, "once, and again for each of the seven claims"
-        assert [entry["kind"] for entry in at.built.entries()[entries:]] == ["policy"] * 8
+        assert changes == [True] * 9, "once, and again for each of the eight claims"
+        assert [entry["kind"] for entry in at.built.entries()[entries:]] == ["policy"] * 9
         assert len(at.built.calls) == called
 
 
@@ -340,6 +350,98 @@ async def test_a_stored_answer_is_given_again_only_while_it_holds(
         if status == 201:
             assert answer.json()["body"]["bundle_digest"] == at.policies._in_force.engine.bundle.digest
             assert answer.json()["body"]["negotiation_id"] != at.negotiation_id
+
+
+# Approvals
+
+
+def approval_revoked(at: Scene) -> None:
+    assert at.rival.consent_desk.revoke(at.approval_id, actor="rival")
+
+
+def approval_spent(at: Scene) -> None:
+    assert at.rival.store.transact_sync(
+        lambda tx: tx.approvals.spend(at.approval_id, at.approval_digest, decision_id="d1", epoch=tx.epoch, at=tx.now)
+    )
+
+
+def approval_expired(at: Scene) -> None:
+    at.built.clock.advance(900)
+
+
+def approval_of_another_epoch(at: Scene) -> None:
+    older = update(tables.approvals).values(epoch=tables.approvals.c.epoch - 1)
+    assert at.rival.store.transact_sync(lambda tx: tx._sql.changed(older)) == 1
+
+
+def clock_behind_the_ledger(at: Scene) -> None:
+    """The ledger's time is over the approval's end; the clock of whoever decided is not."""
+    at.built.clock.advance(900)
+    at.rival.store.transact_sync(lambda tx: tx.append(EntryDraft(kind=EntryKind.ADMIN, members={"code": "x"})))
+    at.built.clock.advance(-900)
+
+
+async def consented(at: Scene) -> None:
+    """Let the agent ask, and a person approve."""
+    headers = {"authorization": f"Bearer {at.api_token}", "uaix-negotiation": at.token, "idempotency-key": "ask"}
+    wanted = {"action": "post", "resource": "comments", "method": "POST", "target": "/comments", "body": "x"}
+    asked = await at.client.post(f"{PREFIX}/consents", json=wanted, headers=headers)
+    assert asked.status_code == 202, asked.text
+    decisions = at.rival.consent_decisions
+    shown = await decisions.show(ADA, asked.json()["id"])
+    await decisions.decide(ADA, asked.json()["id"], displayed_digest=shown.digest, decision="approve")
+    at.policies.asked = 0
+
+
+async def write(at: Scene) -> httpx.Response:
+    own = {"uaix-consent": at.approval_id, "idempotency-key": "k-1"}
+    return await at.client.post("/comments", headers=at.headers | own, content=b"x")
+
+
+CONSENTS = (
+    (approval_revoked, 403, "consent_revoked"),
+    (approval_spent, 403, "consent_spent"),
+    (approval_expired, 403, "consent_expired"),
+    (approval_of_another_epoch, 403, "consent_expired"),
+    (clock_behind_the_ledger, 403, "consent_expired"),
+    (policies_close, 403, "refused"),
+    (negotiation_ended, *EXPIRED),
+    (agent_revoked, *INVALID),
+)
+
+
+@pytest.mark.parametrize(("rival", "status", "code"), CONSENTS, ids=lambda value: getattr(value, "__name__", None))
+async def test_an_approval_counts_as_it_is_when_the_effect_begins(
+    tmp_path: Path, database_url: str, rival: Callable[[Scene], None], status: int, code: str
+):
+    async with scene(tmp_path, database_url) as at:
+        await consented(at)
+        negotiator = at.built.negotiator
+        looked = negotiator.approvals.consented
+
+        async def then_the_rival(*arguments: Any, **options: Any) -> Any:
+            given = await looked(*arguments, **options)
+            negotiator.approvals.consented = looked  # type: ignore[method-assign]
+            assert given.approval is not None
+            rival(at)
+            return given
+
+        negotiator.approvals.consented = then_the_rival  # type: ignore[method-assign]
+        answer = await write(at)
+        assert (answer.status_code, answer.json()["code"]) == (status, code), answer.text
+        assert at.built.calls == []
+        assert not at.built.entries("intent")
+        [recorded] = at.built.entries("decision")
+        assert (recorded["decision"], recorded["code"]) == ("deny", code)
+        assert recorded["decision_id"] == answer.headers["uaix-decision"]
+        at.rival.audit.verify()
+
+
+async def test_without_a_rival_an_approval_lets_one_effect_through(tmp_path: Path, database_url: str):
+    async with scene(tmp_path, database_url) as at:
+        await consented(at)
+        assert (await write(at)).status_code == 200
+        assert at.built.calls == ["POST /comments"]
 
 
 async def test_a_token_is_never_signed_with_a_key_that_is_retired_by_then(tmp_path: Path, database_url: str):

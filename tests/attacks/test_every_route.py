@@ -21,6 +21,7 @@ from negotiator.model.levels import PROFILE_OF_LEVEL, Level
 from negotiator.shipped import load_catalog
 from negotiator.web.discovery.endpoints import ENDPOINTS, LLMS_PATH, Endpoint
 from negotiator.web.middleware import NegotiatorMiddleware
+from tests.support.consents import ADA
 from tests.support.house import PREFIX, House, house, settings_in
 
 CALLERS: Final = ("none", "agent", "other agent", "other project", "human without role", "human with role")
@@ -53,8 +54,22 @@ ROUTES: Final[Mapping[str, tuple[int, int, int, int, int, int]]] = {
     "GET /memory/proposals/{id}":              (404, 200, 404, 401, 404, 404),
     "GET /effects/{id}":                       (404, 200, 404, 401, 404, 404),
     "POST /effects/{id}/settle":               (401, 401, 401, 401, 401, 401),
+    "POST /consents":                          (401, 202, 202, 401, 401, 401),
+    "GET /consents/{id}":                      (404, 200, 404, 401, 404, 404),
+    "POST /consents/{id}/cancel":              (404, 200, 404, 401, 404, 404),
+    "DELETE /approvals/{id}":                  (404, 204, 404, 401, 404, 404),
+    "GET /approvals/{id}/receipt":             (404, 200, 404, 401, 404, 404),
 }  # fmt: skip
 """The status that each caller gets. People get here what a browser without a session of ours gets."""
+
+CONSENT: Final = {
+    "action": "post",
+    "resource": "comments",
+    "method": "POST",
+    "target": "/comments",
+    "content_type": "text/plain",
+    "body": "hello",
+}
 
 OBJECTS: Final = tuple(row for row in ROUTES if "{id}" in row and "profiles" not in row)
 NOBODYS_ID: Final = "01890a5d-ac96-774b-bcce-b302099a8057"
@@ -81,9 +96,12 @@ class Town:
             if name == row:
                 path = re.sub(r"\{\w+\}", value, path)
         content: dict[str, Any] = {}
-        if endpoint.request:
+        if endpoint.name == "request_consent":
+            content["json"] = CONSENT
+        elif endpoint.request:
             content["json"] = load_catalog().examples[PROFILE_OF_LEVEL[Level.L2]]
-        return await self.client.request(method or endpoint.method, path, headers=self.hands[caller], **content)
+        headers = {**self.hands[caller], **({"idempotency-key": f"once-{CALLERS.index(caller)}"} if content else {})}
+        return await self.client.request(method or endpoint.method, path, headers=headers, **content)
 
 
 async def arrives(built: House, client: httpx.AsyncClient, name: str) -> dict[str, str]:
@@ -130,6 +148,23 @@ async def has_an_effect(client: httpx.AsyncClient, own: Mapping[str, str]) -> st
     return str(shown.headers["uaix-decision"])
 
 
+async def is_given_consent(built: House, client: httpx.AsyncClient, own: Mapping[str, str]) -> tuple[str, str, str]:
+    """Let an agent ask three times, a person approve once, and return the two that wait and the approval."""
+    ids = []
+    for number in range(3):
+        wanted = {**CONSENT, "body": str(number)}
+        asked = await client.post(
+            f"{PREFIX}/consents", json=wanted, headers={**own, "idempotency-key": f"consent-{number}"}
+        )
+        assert asked.status_code == 202, asked.text
+        ids.append(asked.json()["id"])
+    decisions = built.negotiator.consent_decisions
+    shown = await decisions.show(ADA, ids[2])
+    await decisions.decide(ADA, ids[2], displayed_digest=shown.digest, decision="approve")
+    approved = await client.get(f"{PREFIX}/consents/{ids[2]}", headers=own)
+    return ids[0], ids[1], approved.json()["approval_id"]
+
+
 @asynccontextmanager
 async def town(folder: Path, database_url: str) -> AsyncIterator[Town]:
     with house(folder, person="ana", database=database_url) as built:
@@ -145,12 +180,17 @@ async def town(folder: Path, database_url: str) -> AsyncIterator[Town]:
                 "human without role": browser,
                 "human with role": browser,
             }
+            waiting, cancelled, approval_id = await is_given_consent(built, client, own)
             objects = {
                 "GET /profiles/{id}": PROFILE_OF_LEVEL[Level.L0],
                 "GET /schemas/{name}": "capability",
                 "GET /examples/{profile}": PROFILE_OF_LEVEL[Level.L0],
                 "GET /negotiations/{id}": negotiation_id,
                 "DELETE /negotiations/{id}": negotiation_id,
+                "GET /consents/{id}": waiting,
+                "POST /consents/{id}/cancel": cancelled,
+                "DELETE /approvals/{id}": approval_id,
+                "GET /approvals/{id}/receipt": approval_id,
                 "GET /memory/proposals/{id}": await files_memory(client, own),
                 "GET /effects/{id}": (effect_id := await has_an_effect(client, own)),
                 "POST /effects/{id}/settle": effect_id,

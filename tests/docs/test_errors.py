@@ -41,4 +41,4 @@ def test_the_reading_of_the_sources_finds_codes_in_each_of_their_places():
         "consent_required",  # an obligation
         "boundary_unclear",  # a finding that policies name
     }
-    assert "consent_spent" not in given_codes()
+    assert "entry_archived" not in given_codes()

@@ -7,11 +7,15 @@ from contextlib import ExitStack
 import pytest
 from sqlalchemy.sql import ClauseElement
 
+from negotiator.model.consents import ApprovalUse
 from negotiator.store import statements, transaction
 from negotiator.store.engine import database_at
 from negotiator.store.hot import Hot, Sql
 from negotiator.store.rows import (
     AGENT,
+    APPROVAL,
+    APPROVAL_USE,
+    CONSENT_REQUEST,
     CREDENTIAL,
     INTENT,
     KEY_USE,
@@ -25,8 +29,11 @@ from negotiator.store.schema import migrate
 from tests.support.databases import KINDS, new_database
 from tests.support.stores import (
     HASH,
+    START,
     agent,
     appending,
+    approval,
+    consent_request,
     credential,
     intent,
     key_use,
@@ -53,6 +60,16 @@ PASSED = {
 }  # fmt: skip
 CHANGED = {"of_name": "mode", "new_value": "shadow", "new_changed_at": AT}
 MOVED = {"old_size": 0, "new_epoch": 1, "new_size": 1, "new_prev": HASH, "new_time": AT}
+DIGESTS = {"subject": "agent:a1", "digest_1": HASH, "digest_2": consent_request().digest, "digest_3": HASH}
+DENIED = {
+    "of_request": "q1", "new_state": "denied", "new_ended_at": "2026-05-04T03:12:01.000006Z", "new_ended_by": "ada",
+    "new_approval": "",
+}  # fmt: skip
+COOLING = {
+    "subject": "agent:a1", "of_action": "post", "of_type": "Resource", "of_resource": "comments", "since": AT,
+}  # fmt: skip
+HOLDING = {"of_approval": "v1", "of_digest": approval().digest, "of_epoch": 1, "at": AT}
+USE = ApprovalUse(approval_id="v1", decision_id="d1", used_at=START)
 
 SCRIPT = [
     ("ADD_PROJECT", {"project_id": "site", "created_at": AT}),
@@ -147,6 +164,31 @@ SCRIPT = [
     ("ADD_PROPOSAL", PROPOSAL.to_row("site", proposal())),
     ("PROPOSAL", SITE | {"of_proposal": "p1"}),
     ("PROPOSALS_OF_SUBJECT", SITE | {"subject": "agent:a1"}),
+    ("ADD_CONSENT_REQUEST", CONSENT_REQUEST.to_row("site", consent_request())),
+    ("ADD_CONSENT_REQUEST", CONSENT_REQUEST.to_row("site", consent_request("q2"))),
+    ("CONSENT_REQUEST", SITE | {"of_request": "q1"}),
+    ("CONSENT_REQUESTS", SITE),
+    ("CONSENT_REQUESTS_DUE", SITE | {"at": "2026-05-04T09:02:01.000006Z"}),
+    ("CONSENT_REQUEST_OF_DIGEST", SITE | DIGESTS),
+    ("COUNT_PENDING_CONSENTS", SITE),
+    ("COUNT_PENDING_CONSENTS_OF", SITE | {"subject": "agent:a1"}),
+    ("END_CONSENT_REQUEST", SITE | DENIED),
+    ("END_CONSENT_REQUEST", SITE | DENIED),
+    ("CONSENT_DENIED", SITE | COOLING),
+    ("ADD_APPROVAL", APPROVAL.to_row("site", approval())),
+    ("APPROVAL", SITE | {"of_approval": "v1"}),
+    ("CLAIM_APPROVAL", SITE | HOLDING),
+    ("SPEND_APPROVAL", SITE | HOLDING),
+    ("SPEND_APPROVAL", SITE | HOLDING | {"of_epoch": 2}),
+    ("SPEND_APPROVAL", SITE | HOLDING | {"of_digest": HASH}),
+    ("SPEND_APPROVAL", SITE | HOLDING),
+    ("SPEND_APPROVAL", SITE | HOLDING),
+    ("USE_APPROVAL", APPROVAL_USE.to_row("site", USE)),
+    ("APPROVAL_USES", SITE | {"of_approval": "v1"}),
+    ("REVOKE_APPROVAL", SITE | {"of_approval": "v1", "new_revoked_at": AT, "new_revoked_by": "ada"}),
+    ("REVOKE_APPROVAL", SITE | {"of_approval": "v1", "new_revoked_at": AT, "new_revoked_by": "ada"}),
+    ("APPROVAL", SITE | {"of_approval": "v1"}),
+    ("END_CONSENT_REQUESTS", SITE | {"new_state": "expired", "new_ended_at": AT}),
 ]  # fmt: skip
 
 

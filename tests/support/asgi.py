@@ -140,6 +140,9 @@ class ScriptedGateway:
     def admit_stranger(self, source: str) -> None:
         self.strangers.append(source)
 
+    def ticket_url(self, request_id: str) -> str:
+        return f"/consents/{request_id}"
+
     async def startup(self) -> None:
         self.life.append("startup")
         if self.startup_error is not None:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from threading import Event, Thread
 
 from negotiator.ledger import ChainReport, verify_chain
+from negotiator.model.consents import BINDS_OF_SCOPE, Approval, Binding, ConsentRequest, ConsentState
 from negotiator.model.entries import EntryDraft, EntryKind, EntryPosition
 from negotiator.model.facts import AgentFacts, DeclaredFacts
 from negotiator.model.keys import SigningKey
@@ -176,3 +177,62 @@ def proposal(proposal_id: str = "p1", **changes: object) -> Proposal:
         "created_at": START,
     }
     return Proposal(**values | changes)  # type: ignore[arg-type]
+
+
+BOUND = {
+    "principal": "agent:a1", "actor": "ana", "action": "post", "resource": "Resource:comments",
+    "authority": "example.org", "method": "POST", "target": "/comments?x=%00", "content_type": "text/plain",
+    "content_encoding": "", "body": HASH, "site_account": "", "bound_headers": {"x-tenant": "blue"},
+}  # fmt: skip
+
+
+def consent_request(request_id: str = "q1", **changes: object) -> ConsentRequest:
+    values: dict[str, object] = {
+        "request_id": request_id,
+        "subject": "agent:a1",
+        "agent_id": "a1",
+        "negotiation_id": "n1",
+        "action": "post",
+        "resource_type": "Resource",
+        "resource": "comments",
+        "scope": "exact",
+        "uses": 2,
+        "values": BOUND,
+        "digest": Binding(BOUND).digest(BINDS_OF_SCOPE["exact"]),
+        "body": bytes(range(256)),
+        "body_bytes": 256,
+        "reason": "because \u202e \U0001f600",
+        "correlation_id": "c-1",
+        "match_code": "K7QD-3M2X",
+        "state": ConsentState.PENDING,
+        "created_at": START,
+        "expires_at": START + timedelta(hours=1),
+    }
+    return ConsentRequest(**values | changes)  # type: ignore[arg-type]
+
+
+def approval(approval_id: str = "v1", **changes: object) -> Approval:
+    values: dict[str, object] = {
+        "approval_id": approval_id,
+        "request_id": "q1",
+        "subject": "agent:a1",
+        "action": "post",
+        "resource_type": "Resource",
+        "resource": "comments",
+        "scope": "exact",
+        "binds": list(BINDS_OF_SCOPE["exact"]),
+        "values": BOUND,
+        "digest": Binding(BOUND).digest(BINDS_OF_SCOPE["exact"]),
+        "approver": "ada",
+        "approver_name": "Ada",
+        "roles": ["approver"],
+        "assurance": 3,
+        "uses": 2,
+        "uses_left": 2,
+        "bundle_digest": HASH,
+        "display_digest": HASH,
+        "epoch": 1,
+        "granted_at": START,
+        "expires_at": START + timedelta(minutes=15),
+    }
+    return Approval(**values | changes)  # type: ignore[arg-type]

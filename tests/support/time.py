@@ -10,7 +10,7 @@ __all__ = ["StillClock"]
 
 @dataclass
 class StillClock:
-    """Wall clock and monotonic clock that move together, by `advance` alone."""
+    """Wall clock and monotonic clock that move on together, by `advance` alone; only the wall clock is ever set back."""
 
     moment: datetime = field(default_factory=lambda: datetime(2026, 1, 31, 12, tzinfo=UTC))
     seconds: float = 1000.0
@@ -23,4 +23,4 @@ class StillClock:
 
     def advance(self, seconds: float) -> None:
         self.moment += timedelta(seconds=seconds)
-        self.seconds += seconds
+        self.seconds += max(seconds, 0.0)

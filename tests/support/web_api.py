@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal, NoReturn
+from types import SimpleNamespace
+from typing import Any, ClassVar, Literal, NoReturn
 
 import httpx
 
@@ -25,6 +26,15 @@ from negotiator.web.api import Condition, create_api
 PREFIX = "/uaix/v1"
 NEGOTIATION_ID = "01890a5d-ac96-774b-bcce-b302099a8057"
 PROPOSAL_ID = "01890a5d-ac96-774b-bcce-b302099a8058"
+CONSENT_ID = "01890a5d-ac96-774b-bcce-b302099a805a"
+APPROVAL_ID = "01890a5d-ac96-774b-bcce-b302099a805b"
+CONSENT = {
+    "id": CONSENT_ID,
+    "status": "pending",
+    "match_code": "K7QD-3M2X",
+    "expires_at": "2030-01-01T00:00:00Z",
+    "scope": "exact",
+}
 DECISION_ID = "01890a5d-ac96-774b-bcce-b302099a8059"
 API_TOKEN = f"uaixt_{'0' * 32}_{'s' * 43}abcdef"
 NEGOTIATION_TOKEN = "eyJhbGciOiJFZERTQSJ9.eyJqdGkiOiIxIn0.c2lnbmF0dXJl"
@@ -154,6 +164,38 @@ class ScriptedSettlements:
         }
 
 
+class ScriptedConsents:
+    """Has the one request `CONSENT_ID` and the approval `APPROVAL_ID`, for whoever presents a credential."""
+
+    asked: ClassVar[list[dict[str, Any]]] = []
+
+    async def ask(self, data: bytes, presented: Presented, *, authority: str) -> Any:
+        if not presented.credential:
+            _fail("declaration_required")
+        self.asked.append({"data": data, "authority": authority})
+        return SimpleNamespace(document=CONSENT, replayed=b"again" in data)
+
+    async def get(self, request_id: str, presented: Presented, *, wait_seconds: int = 0) -> Mapping[str, Any]:
+        self._find(request_id, CONSENT_ID, presented)
+        self.asked.append({"wait_seconds": wait_seconds})
+        return CONSENT
+
+    async def cancel(self, request_id: str, presented: Presented) -> Mapping[str, Any]:
+        self._find(request_id, CONSENT_ID, presented)
+        return {**CONSENT, "status": "cancelled"}
+
+    async def give_back(self, approval_id: str, presented: Presented) -> None:
+        self._find(approval_id, APPROVAL_ID, presented)
+
+    async def receipt(self, approval_id: str, presented: Presented) -> Mapping[str, Any]:
+        self._find(approval_id, APPROVAL_ID, presented)
+        return {"receipt": {}, "signature": "a.b.c"}
+
+    def _find(self, wanted: str, known: str, presented: Presented) -> None:
+        if wanted != known or not presented.credential:
+            _fail("not_found")
+
+
 def route(label: str, *, action: str = "read_static", name: str = "pages", **others: Any) -> RouteRule:
     methods, _, path = label.partition(" ")
     return RouteRule(
@@ -198,11 +240,15 @@ class ScriptedSite:
     negotiations: ScriptedNegotiations = field(default_factory=ScriptedNegotiations)
     proposals: ScriptedProposals = field(default_factory=ScriptedProposals)
     settlements: ScriptedSettlements = field(default_factory=ScriptedSettlements)
+    consents: ScriptedConsents = field(default_factory=ScriptedConsents)
     max_message_bytes: int = 1000
     root_aliases: bool = False
     policy_count: int = 3
     wrong: Sequence[Condition] = ()
     access: Mapping[Level, Mapping[str, Any]] = field(default_factory=lambda: {lv: _answers(lv) for lv in Level})
+
+    def ticket_url(self, request_id: str) -> str:
+        return f"/consents/{request_id}"
 
     async def refresh(self) -> None:
         return None

@@ -16,6 +16,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from negotiator.errors import RequestError, UnavailableError
+from negotiator.web.api.consents import ConsentRoutes
 from negotiator.web.api.documents import DocumentRoutes
 from negotiator.web.api.effects import EffectRoutes
 from negotiator.web.api.negotiations import NegotiationRoutes
@@ -70,6 +71,7 @@ def _routes(site: Site, refusals: Refusals) -> list[Route]:
 def _handlers(site: Site, refusals: Refusals) -> Mapping[str, Handler]:
     documents, status, validation = DocumentRoutes(site), StatusRoutes(site), ValidationRoutes(site)
     negotiations, effects = NegotiationRoutes(site, refusals), EffectRoutes(site)
+    consents = ConsentRoutes(site)
     return {
         **{e.name: documents.handler(e.name) for e in ENDPOINTS if e.kind == "document"},
         "llms": documents.llms,
@@ -85,6 +87,11 @@ def _handlers(site: Site, refusals: Refusals) -> Mapping[str, Handler]:
         "proposal": negotiations.proposal,
         "effect": effects.effect,
         "settle_effect": effects.settle_effect,
+        "request_consent": consents.request_consent,
+        "consent": consents.consent,
+        "cancel_consent": consents.cancel_consent,
+        "revoke_approval": consents.revoke_approval,
+        "approval_receipt": consents.approval_receipt,
     }
 
 

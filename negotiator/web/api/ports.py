@@ -14,7 +14,7 @@ from negotiator.model.governed import Declared, Presented
 from negotiator.model.records import SiteCredential
 from negotiator.web.discovery.published import Published
 
-__all__ = ["Condition", "Negotiations", "Proposals", "Settlements", "Site"]
+__all__ = ["Condition", "Consents", "FiledConsent", "Negotiations", "Proposals", "Settlements", "Site"]
 
 
 class Negotiations(Protocol):
@@ -100,6 +100,41 @@ class Settlements(Protocol):
         ...
 
 
+class FiledConsent(Protocol):
+    """What came of a posted consent request."""
+
+    @property
+    def document(self) -> Mapping[str, Any]: ...
+    @property
+    def replayed(self) -> bool:
+        """The same key asked for the same before."""
+        ...
+
+
+class Consents(Protocol):
+    """Consent requests and approvals, as their agents see them. What belongs to somebody else is `not_found`."""
+
+    async def ask(self, data: bytes, presented: Presented, *, authority: str) -> FiledConsent:
+        """File the consent request in `data`, or find an equal one that waits."""
+        ...
+
+    async def get(self, request_id: str, presented: Presented, *, wait_seconds: int = 0) -> Mapping[str, Any]:
+        """Return the caller's own request, once it is decided or the time is over."""
+        ...
+
+    async def cancel(self, request_id: str, presented: Presented) -> Mapping[str, Any]:
+        """Take back the caller's own request."""
+        ...
+
+    async def give_back(self, approval_id: str, presented: Presented) -> None:
+        """Revoke the caller's own approval."""
+        ...
+
+    async def receipt(self, approval_id: str, presented: Presented) -> Mapping[str, Any]:
+        """Return the signed receipt of the caller's own approval."""
+        ...
+
+
 class Site(Published, Protocol):
     """Everything that the routes need."""
 
@@ -109,6 +144,12 @@ class Site(Published, Protocol):
     def proposals(self) -> Proposals: ...
     @property
     def settlements(self) -> Settlements: ...
+    @property
+    def consents(self) -> Consents: ...
+    def ticket_url(self, request_id: str) -> str:
+        """Return where a person finds a consent request; the address gives no authority."""
+        ...
+
     @property
     def max_message_bytes(self) -> int:
         """The largest message; more is 413."""

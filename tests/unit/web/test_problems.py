@@ -26,7 +26,8 @@ STATUSES = {
     413: "body_too_large",
     415: "unsupported_media_type",
     421: "misdirected_host",
-    422: "unknown_profile unknown_field idempotency_mismatch declaration_invalid",
+    422: """unknown_profile unknown_field idempotency_mismatch declaration_invalid consent_invalid consent_not_needed
+        scope_not_allowed narrowing_refused""",
     428: "revision_required",
     429: "over_budget",
     500: "site_error internal_error",
