@@ -10,7 +10,7 @@ __all__ = ["StillClock"]
 
 @dataclass
 class StillClock:
-    """Wall clock and monotonic clock that move on together, by `advance` alone; only the wall clock is ever set back."""
+    """A wall clock and a monotonic one, moved by `advance` alone; only the wall clock is ever set back."""
 
     moment: datetime = field(default_factory=lambda: datetime(2026, 1, 31, 12, tzinfo=UTC))
     seconds: float = 1000.0
