@@ -508,10 +508,12 @@ class Negotiator:
             waiting=self.store.waiting,
             open_effects=lambda: self.store.read_sync(lambda reader: reader.intents.open_count()),
             bundle_digest=lambda: self.bundle_digest,
-            budgets=lambda: {
+            sizes=lambda: {
                 "budget_spenders": self.budgets.spenders(),
                 "declarations_waiting": self.gate.inside,
                 "refusals_unwritten": self.suppressed.waiting(),
+                "kill_switch_on": int(self.governance.stopped),
+                "routes_in_shadow": sum(not rule.binds for rule in self.routes),
             },
         )
 

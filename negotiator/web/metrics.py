@@ -34,6 +34,8 @@ _SIZES: Final = {
     "budget_spenders": "Sources and agents whose spending is remembered.",
     "declarations_waiting": "Declarations whose answer is being worked out or waits for that.",
     "refusals_unwritten": "Refusals that are counted and not in the ledger yet.",
+    "kill_switch_on": "Whether agents are stopped: 1 or 0.",
+    "routes_in_shadow": "Routes whose denials do not bind.",
 }
 
 
@@ -44,7 +46,7 @@ class Metrics:
         waiting: how many units wait in each lane of this process.
         open_effects: how many effects have no outcome yet; may raise `UnavailableError`.
         bundle_digest: of the policies in force.
-        budgets: the present sizes of what budgets bound, by the names in `_SIZES`.
+        sizes: present numbers, by the names in `_SIZES`.
     """
 
     def __init__(
@@ -53,7 +55,7 @@ class Metrics:
         waiting: Callable[[], Mapping[Lane, int]],
         open_effects: Callable[[], int],
         bundle_digest: Callable[[], str],
-        budgets: Callable[[], Mapping[str, int]],
+        sizes: Callable[[], Mapping[str, int]],
     ) -> None:
         self._registry = CollectorRegistry()
         self._decisions = Counter(
@@ -73,7 +75,7 @@ class Metrics:
             "Requests whose client left before anything was decided.",
             registry=self._registry,
         )
-        self._registry.register(_Present(waiting, open_effects, bundle_digest, budgets))
+        self._registry.register(_Present(waiting, open_effects, bundle_digest, sizes))
 
     def decided(self, *, decision: Literal["allow", "deny"], code: str, action: str, seconds: float) -> None:
         """Count one recorded decision."""
@@ -97,9 +99,9 @@ class _Present(Collector):
         waiting: Callable[[], Mapping[Lane, int]],
         open_effects: Callable[[], int],
         bundle_digest: Callable[[], str],
-        budgets: Callable[[], Mapping[str, int]],
+        sizes: Callable[[], Mapping[str, int]],
     ) -> None:
-        self._budgets = budgets
+        self._sizes = sizes
         self._waiting = waiting
         self._open_effects = open_effects
         self._bundle_digest = bundle_digest
@@ -114,7 +116,7 @@ class _Present(Collector):
         for lane, units in self._waiting().items():
             queue.add_metric((lane.name.lower(),), units)
         yield queue
-        for name, size in self._budgets().items():
+        for name, size in self._sizes().items():
             yield GaugeMetricFamily(f"negotiator_{name}", _SIZES[name], value=size)
         bundle = InfoMetricFamily("negotiator_bundle", "The policies in force.")
         bundle.add_metric((), {"digest": self._bundle_digest()})

@@ -77,9 +77,7 @@ async def test_a_store_that_is_gone_leaves_its_number_out(tmp_path: Path):
 
 
 def test_two_of_them_share_nothing_and_words_of_others_make_no_series():
-    one, two = (
-        Metrics(waiting=dict, open_effects=lambda: 3, bundle_digest=lambda: "ab", budgets=dict) for _ in range(2)
-    )
+    one, two = (Metrics(waiting=dict, open_effects=lambda: 3, bundle_digest=lambda: "ab", sizes=dict) for _ in range(2))
     for word in ("secret-1", "secret-2"):
         one.decided(decision="deny", code=word, action=word, seconds=0.01)
     one.abandoned()
@@ -89,3 +87,19 @@ def test_two_of_them_share_nothing_and_words_of_others_make_no_series():
     assert counted[("negotiator_effects_open", ())] == 3
     assert b"secret" not in one.exposition()
     assert decisions(series(two.exposition().decode())) == {}
+
+
+async def test_budgets_modes_and_the_kill_switch_are_told(tmp_path: Path):
+    with house(tmp_path, mode="shadow", kill_switch=tmp_path / "stop", root_aliases=True) as built:
+        async with built.client() as client:
+            await built.token(client, Level.L1)
+            (tmp_path / "stop").touch()
+            built.clock.advance(1)
+            found = series((await client.get("/metrics")).text)
+    told = {name: value for (name, labels), value in found.items() if not labels}
+    assert told["negotiator_kill_switch_on"] == 1
+    assert told["negotiator_routes_in_shadow"] == len(built.negotiator.routes) - 1, (
+        "a memory write is held whatever the mode"
+    )
+    assert told["negotiator_budget_spenders"] == 1
+    assert (told["negotiator_declarations_waiting"], told["negotiator_refusals_unwritten"]) == (0, 0)

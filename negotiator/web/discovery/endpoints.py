@@ -271,6 +271,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         level=Level.L0,
         media=("text/plain",),
         problems=(404,),
+        root_alias=True,
     ),
     Endpoint(
         name="negotiate",
