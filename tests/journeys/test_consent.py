@@ -17,6 +17,7 @@ from negotiator.model.levels import Level
 from negotiator.services.consent_decisions import expiry_chore
 from tests.support.consents import ADA, desk, person
 from tests.support.house import PREFIX
+from tests.support.interleaving import policies_with
 
 
 async def test_the_whole_way_by_an_explicit_request(tmp_path: Path) -> None:
@@ -191,12 +192,34 @@ async def test_an_approval_that_nobody_asks_for_is_not_spent(tmp_path: Path) -> 
         assert (await at.write(approval_id)).status_code == 200
 
 
-async def test_the_same_key_spends_once(tmp_path: Path) -> None:
+async def test_the_same_key_is_answered_again_and_spends_once(tmp_path: Path) -> None:
     async with desk(tmp_path) as at:
-        approval_id = await at.approved(uses=2)
-        assert (await at.write(approval_id, key="k")).status_code == 200
-        await at.write(approval_id, key="k")
+        approval_id = await at.approved()
+        first = await at.write(approval_id, key="k")
+        again = await at.write(approval_id, key="k")
+        assert (first.status_code, again.status_code) == (200, 200)
+        assert again.headers["idempotent-replayed"] == "true"
         assert at.built.calls == ["POST /comments"]
+        uses = await at.built.negotiator.store.read(lambda reader: reader.approvals.uses_of(approval_id))
+        assert [use.decision_id for use in uses] == [first.headers["uaix-decision"]]
+
+
+async def test_a_key_that_was_used_for_something_else_spends_nothing(tmp_path: Path) -> None:
+    async with desk(tmp_path) as at:
+        first, second = await at.approved(), await at.approved(body="more")
+        assert (await at.write(first, key="k")).status_code == 200
+        refused = await at.write(second, key="k", content=b"more")
+        assert (refused.status_code, refused.json()["code"]) == (422, "idempotency_mismatch")
+        assert (await at.write(second, content=b"more")).status_code == 200
+
+
+async def test_a_replay_of_an_approved_write_ends_when_the_policies_say_never(tmp_path: Path) -> None:
+    never = '@id("later") @title("later") forbid (principal, action == Uaix::Action::"post", resource);'
+    async with desk(tmp_path) as at:
+        approval_id = await at.approved()
+        assert (await at.write(approval_id, key="k")).status_code == 200
+        await asyncio.to_thread(at.built.negotiator.use_bundle, policies_with(never), actor="test")
+        assert (await at.write(approval_id, key="k")).json()["code"] == "refused"
 
 
 async def test_the_receipt_is_signed_by_a_key_of_its_own(tmp_path: Path) -> None:
