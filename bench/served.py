@@ -93,7 +93,7 @@ def _forgetful(negotiator: Negotiator) -> ASGIApp:
     owner: Any = store.transact_sync(lambda tx: tx)
 
     async def forget(unit: Callable[[Any], Any], *lane: Any) -> Any:  # noqa: ANN401 - any unit
-        governed = "Negotiations" not in getattr(unit, "__qualname__", "")
+        governed = getattr(unit, "__qualname__", "").startswith(("Enforcement.", "Effect."))
         return unit(_Agreeable(owner)) if governed else await transact(unit, *lane)
 
     store.transact = forget  # type: ignore[method-assign]

@@ -107,13 +107,18 @@ class _Wanted:
     signer: Signer
     strict: bool
 
+    @property
+    def repeatable(self) -> bool:
+        """Whether it may have been answered before: not a stranger's, nor one that renews."""
+        return bool(self.caller.identity.credential_id) and self.caller.negotiation is None
+
     def stored(self, negotiations: NegotiationReads, now: datetime) -> Negotiation | None:
         """Return the stored negotiation that answers it, if that may be given again.
 
         Asked before the work is done, and again in the transaction: of identical declarations at once, one is stored.
         """
         credential_id = self.caller.identity.credential_id
-        if not credential_id or self.caller.negotiation:
+        if not self.repeatable:
             return None
         digest = self.declaration.message.digest
         found = negotiations.identical(credential_id=credential_id, digest=digest, strict=self.strict, at=now)
@@ -285,7 +290,9 @@ class Negotiations:
         signer = await self._signing.signer(fresh=KEY_USABLE in failed)
         wanted = _Wanted(declaration, caller, self._policies.engine, signer, posted.strict)
         now = self._clock.now()
-        existing = await self._store.read(lambda reader: wanted.stored(reader.negotiations, now))
+        existing = None
+        if wanted.repeatable:
+            existing = await self._store.read(lambda reader: wanted.stored(reader.negotiations, now))
         if existing and NEGOTIATION_LIVE not in failed:
             return await self._given_again(existing, wanted)
         return await self._negotiate(wanted, findings, posted)

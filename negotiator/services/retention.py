@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from negotiator.ports import Chore, Tx
@@ -11,6 +11,8 @@ __all__ = ["EVERY_SECONDS", "MOST_AT_ONCE", "Retention"]
 
 EVERY_SECONDS: Final = 60.0
 MOST_AT_ONCE: Final = 500
+
+_BEGINNING: Final = datetime.min.replace(tzinfo=UTC)
 
 
 class Retention:
@@ -25,4 +27,5 @@ class Retention:
         return Chore(name="retention", every_seconds=EVERY_SECONDS, unit=self._sweep)
 
     def _sweep(self, tx: Tx) -> None:
-        tx.negotiations.forget(before=tx.now - self._kept, most=MOST_AT_ONCE)
+        if tx.now - _BEGINNING > self._kept:
+            tx.negotiations.forget(before=tx.now - self._kept, most=MOST_AT_ONCE)
