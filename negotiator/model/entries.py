@@ -14,7 +14,7 @@ EntryValue: TypeAlias = "str | bool | int | Sequence[EntryValue] | Mapping[str, 
 
 
 class EntryKind(StrEnum):
-    """What an entry tells of (interface §9)."""
+    """What an entry tells of."""
 
     DECLARE = "declare"
     DECISION = "decision"

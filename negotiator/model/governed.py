@@ -67,7 +67,7 @@ class GovernedRequest:
         method: upper-case.
         target: the raw path and query, as the client sent them.
         rule: the rule that matched.
-        caller_class: see interface §4.
+        caller_class: as `web.callers` found it.
         person: the person id that the site's `human_authenticator` vouches for; empty otherwise.
         source: the client's address, for budgets and logs; never a fact.
         body_sha256: lower-case hex; empty where the body flows (`stream_body`) or none was read.

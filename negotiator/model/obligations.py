@@ -1,8 +1,7 @@
 """Obligations: what must be met before a refusal can become a permit.
 
 The table is the closed registry: `@requires` may name only what stands here. Its order is the order in which
-obligations are listed, and the code of a refusal is the code of the first one that is missing (interface §4,
-rows 6 to 9).
+obligations are listed, and the code of a refusal is the code of the first one that is missing.
 """
 
 from __future__ import annotations

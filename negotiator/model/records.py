@@ -132,7 +132,7 @@ class Negotiation:
 
 
 class OutcomeEnd(StrEnum):
-    """How an effect ended (interface §4)."""
+    """How an effect ended."""
 
     COMPLETE = "complete"
     CLIENT_GONE = "client_gone"

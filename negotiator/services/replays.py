@@ -209,7 +209,7 @@ def taken_as_met(query: Query, before: Earlier) -> Query:
 
 
 def goes_before(before: Earlier, decision: Decision) -> bool:
-    """Whether a denied repetition is told of its key instead of what it lacks (interface §4, row 4)."""
+    """Whether a denied repetition is told of its key instead of what it lacks."""
     return bool(before.code) and decision.code not in _BEFORE_KEYS
 
 
