@@ -60,6 +60,7 @@ from negotiator.store import (
     FileKeys,
     FileSwitch,
     FolderDisk,
+    OperatorToken,
     PepperVerifiers,
     PolicyFolder,
     RandomIds,
@@ -112,6 +113,7 @@ class Negotiator:
         self.human_authenticator = human_authenticator
         self.clock: Clock = clock or SystemClock()
         self.ids: Ids = ids or RandomIds()
+        self._bundle_since = self.clock.monotonic()
 
     async def startup(self) -> None:
         """Make every part, so that a server that cannot work does not start.
@@ -120,7 +122,7 @@ class Negotiator:
             ConfigError: keys, database or routes cannot be used.
             PolicyError: the policies cannot become active.
         """
-        _ = self.policies, self.enforcement, self.negotiations, self.api
+        _ = self.policies, self.enforcement, self.negotiations, self.operator_token, self.api
         self.store.start()
 
     async def shutdown(self) -> None:
@@ -257,14 +259,17 @@ class Negotiator:
         """
         engine = _engine(files, project=self.settings.project)
         _check_routes(self.routes, engine)
-        return self.policies.replace(engine, store=self.store, actor=actor)
+        changed = self.policies.replace(engine, store=self.store, actor=actor)
+        if changed:
+            self._bundle_since = self.clock.monotonic()
+        return changed
 
     @cached_property
     def store(self) -> SqlStore:
         """The project's durable state."""
         if folder := database_directory(self.settings.database):
             _make_folder(folder)
-        store = open_store(self.settings.database, project=self.settings.project, clock=self.clock)
+        store = open_store(self.settings.database, project=self.settings.project, clock=self.clock, meter=self.meter)
         store.attend(self.leases.chore)
         store.attend(self.governance.chore)
         store.attend(self.suppressed.chore)
@@ -499,13 +504,13 @@ class Negotiator:
     @cached_property
     def readiness(self) -> Readiness:
         """Whether requests can be decided and recorded now."""
-        return Readiness(store=self.store, clock=self.clock)
+        return Readiness(store=self.store, verifiers=self.verifiers, clock=self.clock)
 
     @cached_property
     def meter(self) -> Metrics:
         """What is counted in this process."""
         return Metrics(
-            waiting=self.store.waiting,
+            waiting=lambda: self.store.waiting(),  # noqa: PLW0108 - the store is made with this meter
             open_effects=lambda: self.store.read_sync(lambda reader: reader.intents.open_count()),
             bundle_digest=lambda: self.bundle_digest,
             sizes=lambda: {
@@ -515,7 +520,19 @@ class Negotiator:
                 "kill_switch_on": int(self.governance.stopped),
                 "routes_in_shadow": sum(not rule.binds for rule in self.routes),
             },
+            bundle_age_seconds=lambda: self.clock.monotonic() - self._bundle_since,
+            mode=self.mode,
         )
+
+    @cached_property
+    def operator_token(self) -> OperatorToken | None:
+        """What knows the operator's token, if there is one."""
+        path, beside = self.settings.operator_token_file, database_directory(self.settings.database)
+        return OperatorToken.open(path, database_directory=beside) if path else None
+
+    def is_operator_token(self, token: str) -> bool:
+        """Whether `token` is the operator's; where there is none, nothing is."""
+        return self.operator_token is not None and self.operator_token.matches(token)
 
     async def metrics(self) -> bytes:
         """Return the numbers of this process, in Prometheus's text format."""

@@ -28,6 +28,7 @@ from negotiator.model.times import parse_time
 from negotiator.ports import Clock
 from negotiator.store import (
     FileKeys,
+    OperatorToken,
     PepperVerifiers,
     database_directory,
     database_file,
@@ -48,7 +49,8 @@ class Diagnosis:
     """What one look has shown.
 
     Attributes:
-        about: what was looked at: `settings`, `keys`, `database`, `disk`, `policies`, `routes`, `reach`, `files`.
+        about: what was looked at: `settings`, `keys`, `operator_token`, `database`, `disk`, `policies`, `routes`,
+            `reach`, `files`.
         code: as in `docs/errors.md`; empty where all is well.
         detail: what was seen, and what to do about it.
     """
@@ -94,6 +96,13 @@ def _keys(subject: Subject) -> Iterator[Diagnosis]:
         there = bool([signer for purpose in KEY_PURPOSES for signer in keys.signers(purpose)]) or there
         seen = "of this user alone, apart from the database" if there else "not made yet; the first start makes them"
         yield Diagnosis(about="keys", state="ok", detail=f"{quoted(folder)}: {seen}")
+
+
+def _operator_token(subject: Subject) -> Iterator[Diagnosis]:
+    path = subject.settings.operator_token_file
+    if path is not None:
+        OperatorToken.open(path, database_directory=database_directory(subject.settings.database))
+        yield Diagnosis(about="operator_token", state="ok", detail=f"{quoted(path)}: of this user alone")
 
 
 def _has_entries(subject: Subject) -> bool:
@@ -239,6 +248,7 @@ def _looked(about: str, check: Callable[[Subject], Iterator[Diagnosis]], subject
 CHECKS: dict[str, Callable[[Subject], Iterator[Diagnosis]]] = {
     "settings": _settings,
     "keys": _keys,
+    "operator_token": _operator_token,
     "database": _database,
     "disk": _disk,
     "policies": _policies,

@@ -48,7 +48,7 @@ _METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"
 _ENVIRONMENT_PREFIX = "NEGOTIATOR_"
 _ENVIRONMENT_CONFIG = "NEGOTIATOR_CONFIG"
 
-_PATH_KEYS = ("keys_dir", "policies_dir", "kill_switch")
+_PATH_KEYS = ("keys_dir", "policies_dir", "kill_switch", "operator_token_file")
 
 Name = Annotated[str, Field(min_length=1, max_length=256)]
 
@@ -195,6 +195,7 @@ class Settings(_Strict):
         policies_dir: folder of policies; unset means the shipped ones.
         mode: `shadow` records what would have been denied and lets the site have it; each route may say otherwise.
         kill_switch: while this file exists, no agent's governed request is let through.
+        operator_token_file: holds the token with which `metrics` and details of `readyz` answer beyond loopback.
         token_lifetime_seconds: how long a negotiation holds, at most an hour.
         max_message_bytes: larger messages are 413.
         effect_lease_seconds: how long an effect stands without a sign of life of its process before it is ended.
@@ -220,6 +221,7 @@ class Settings(_Strict):
     policies_dir: Path | None = None
     mode: Mode = "enforce"
     kill_switch: Path = Path("var/kill-switch")
+    operator_token_file: Path | None = None
     token_lifetime_seconds: int = Field(default=3600, ge=60, le=3600)
     max_message_bytes: int = Field(default=65_536, ge=1024, le=262_144)
     effect_lease_seconds: int = Field(default=30, ge=3, le=600)

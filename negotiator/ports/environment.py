@@ -100,6 +100,14 @@ class Verifiers(Protocol):
         """Compare in constant time."""
         ...
 
+    def check(self) -> None:
+        """Look whether the next start would find the same key.
+
+        Raises:
+            ConfigError: `key_file_missing`, `key_file_unsafe`, `key_file_unreadable`.
+        """
+        ...
+
 
 class Switch(Protocol):
     """Something that an operator turns on by hand."""

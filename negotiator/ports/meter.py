@@ -25,6 +25,15 @@ class Meter(Protocol):
         """Count one request whose client left before anything was decided."""
         ...
 
+    def batch(self, *, entries: int, seconds: float) -> None:
+        """Count one commit of the store. Called on the writer's thread.
+
+        Args:
+            entries: how many ledger entries it made durable.
+            seconds: from asking for the lock to the durable commit.
+        """
+        ...
+
 
 class Unmetered:
     """Counts nothing (`Meter`)."""
@@ -33,4 +42,7 @@ class Unmetered:
         """Let it pass."""
 
     def abandoned(self) -> None:
+        """Let it pass."""
+
+    def batch(self, *, entries: int, seconds: float) -> None:
         """Let it pass."""

@@ -145,6 +145,10 @@ class Store(Protocol):
         """Return how many units wait in each lane of this process."""
         ...
 
+    def capacity(self) -> Mapping[Lane, int]:
+        """Return how many units may wait in each lane; one more is refused."""
+        ...
+
     async def transact(self, unit: Callable[[Tx], T], lane: Lane = Lane.GOVERNED) -> T:
         """Run `unit` in the writer's next batch and return its value once that batch is committed.
 

@@ -12,6 +12,7 @@ from negotiator.store.environment import FileSwitch, PolicyFolder, RandomIds, Sy
 from negotiator.store.key_folder import FileKeys
 from negotiator.store.keyfiles import key_file_faults
 from negotiator.store.keys import PepperVerifiers
+from negotiator.store.operator_token import OperatorToken
 from negotiator.store.schema import migrate
 from negotiator.store.sql_store import SqlStore, open_store
 from negotiator.store.status import StoreStatus, status_of
@@ -21,6 +22,7 @@ __all__ = [
     "FileKeys",
     "FileSwitch",
     "FolderDisk",
+    "OperatorToken",
     "PepperVerifiers",
     "PolicyFolder",
     "RandomIds",

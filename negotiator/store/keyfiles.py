@@ -24,7 +24,7 @@ from typing import Final
 
 from negotiator.errors import ConfigError, quoted
 
-__all__ = ["key_file_faults", "load_key_files", "load_or_make_key_file"]
+__all__ = ["key_file_faults", "load_key_files", "load_or_make_key_file", "load_secret_file"]
 
 MAX_KEY_FILE_BYTES: Final = 16_384
 
@@ -70,6 +70,24 @@ def load_key_files(directory: Path, pattern: str, *, database_directory: Path | 
         return {path.name: _load(path) for path in sorted(directory.glob(pattern))}
     except OSError as problem:
         message = f"the key files in {quoted(directory)} cannot be used: {problem.strerror or problem}"
+        raise ConfigError(message, code="key_file_unreadable") from None
+
+
+def load_secret_file(path: Path, *, database_directory: Path | None) -> bytes:
+    """Return the content of one file that holds a secret, wherever it lies. Makes nothing.
+
+    Args:
+        path: of the file.
+        database_directory: where the database's files are, and this one may not be; None for a database elsewhere.
+
+    Raises:
+        ConfigError: `key_file_unsafe` or `key_file_unreadable`, naming the path.
+    """
+    try:
+        _check_place(path, database_directory)
+        return _load(path)
+    except OSError as problem:
+        message = f"the file {quoted(path)} cannot be used: {problem.strerror or problem}"
         raise ConfigError(message, code="key_file_unreadable") from None
 
 

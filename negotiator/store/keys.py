@@ -27,7 +27,7 @@ from jwt.utils import base64url_decode, base64url_encode
 from negotiator.canonical import canonical_bytes, decode_json
 from negotiator.errors import ConfigError, NegotiatorError, RequestError, quoted
 from negotiator.model.keys import KeyPurpose
-from negotiator.store.keyfiles import load_or_make_key_file
+from negotiator.store.keyfiles import load_key_files, load_or_make_key_file
 
 __all__ = [
     "MAX_TOKEN_CHARACTERS",
@@ -179,10 +179,27 @@ class PepperVerifiers:
         content = load_or_make_key_file(
             directory, "pepper.key", database_directory=database_directory, new_content=_new_pepper
         )
-        return cls(_pepper(content, directory / "pepper.key"))
+        return cls(_pepper(content, directory / "pepper.key"), directory, database_directory)
 
-    def __init__(self, pepper: bytes) -> None:
+    def __init__(self, pepper: bytes, directory: Path, database_directory: Path | None) -> None:
         self._pepper = pepper
+        self._directory = directory
+        self._database_directory = database_directory
+
+    def check(self) -> None:
+        """Look whether the next start would find the same pepper.
+
+        Raises:
+            ConfigError: `key_file_missing`, `key_file_unsafe`, `key_file_unreadable`.
+        """
+        path = self._directory / "pepper.key"
+        found = load_key_files(self._directory, path.name, database_directory=self._database_directory)
+        if path.name not in found or _pepper(found[path.name], path) != self._pepper:
+            message = (
+                f"{quoted(path)} is gone or is another one, and without the first one no API token opens anything; "
+                "restore it before the next start"
+            )
+            raise ConfigError(message, code="key_file_missing")
 
     def verifier(self, secret: str) -> str:
         """Return the lower-case hex HMAC-SHA-256 of `secret` under the pepper."""

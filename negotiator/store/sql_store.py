@@ -23,12 +23,13 @@ from sqlalchemy.exc import SQLAlchemyError
 from negotiator.errors import ConfigError, UnavailableError, quoted
 from negotiator.ledger import genesis
 from negotiator.model.times import format_time
-from negotiator.ports import Chore, Clock, Ids, Lane, Reader, Tx
+from negotiator.ports import Chore, Clock, Ids, Lane, Meter, Reader, Tx
 from negotiator.store import statements
 from negotiator.store.database import Database
 from negotiator.store.engine import database_at
 from negotiator.store.environment import RandomIds
 from negotiator.store.hot import Hot
+from negotiator.store.lanes import LANE_CAPACITY
 from negotiator.store.reads import read
 from negotiator.store.schema import migrate
 from negotiator.store.turns import Turns
@@ -40,7 +41,14 @@ T = TypeVar("T")
 
 
 def open_store(
-    url: str, *, project: str, clock: Clock, ids: Ids | None = None, owner: str | None = None, step: Step | None = None
+    url: str,
+    *,
+    project: str,
+    clock: Clock,
+    ids: Ids | None = None,
+    owner: str | None = None,
+    step: Step | None = None,
+    meter: Meter | None = None,
 ) -> SqlStore:
     """Return the store of `project` in the database at `url`, whose schema is brought up to date.
 
@@ -51,6 +59,7 @@ def open_store(
         ids: makes the owner id of each process; by default a random one.
         owner: this process's id, if it is not to be made.
         step: called at each of `writer.STEPS` of each batch.
+        meter: told of each commit.
 
     Raises:
         ConfigError: `project_invalid`, and as `migrate` does.
@@ -62,7 +71,9 @@ def open_store(
     migrate(database)
     _found_project(database, project, clock)
     maker = RandomIds() if ids is None else ids
-    return SqlStore(database, project=project, clock=clock, ids=maker, owner=owner, step=step, anchor=anchor)
+    return SqlStore(
+        database, project=project, clock=clock, ids=maker, owner=owner, step=step, meter=meter, anchor=anchor
+    )
 
 
 def _hold(database: Database) -> Connection | None:
@@ -138,6 +149,7 @@ class SqlStore:
         ids: Ids,
         owner: str | None,
         step: Step | None,
+        meter: Meter | None,
         anchor: Connection | None,
     ) -> None:
         self._database = database
@@ -146,6 +158,7 @@ class SqlStore:
         self._ids = ids
         self._owner: tuple[int, str | None] = (os.getpid(), owner)
         self._step = step
+        self._meter = meter
         self._anchor = anchor
         self._chores: list[Chore] = []
         self._processes: dict[int, _Process] = {}
@@ -191,6 +204,10 @@ class SqlStore:
         """Return how many units wait in each lane of this process."""
         return self._here().writer.depths
 
+    def capacity(self) -> Mapping[Lane, int]:
+        """Return how many units may wait in each lane."""
+        return LANE_CAPACITY
+
     def stop(self, timeout_seconds: float = 10.0) -> None:
         """Refuse new units, write what is queued, end the writer and close every connection of this process."""
         here = self._here()
@@ -228,5 +245,6 @@ class SqlStore:
             clock=self._clock,
             chores=self._chores,
             step=self._step,
+            meter=self._meter,
         )
         return _Process(writer, Turns(writer.submit), readers, Hot(readers.dialect))

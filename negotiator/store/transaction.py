@@ -276,6 +276,11 @@ class Batch:
             raise HeadLostError(message)
 
     @property
+    def entries(self) -> int:
+        """How many entries the batch adds."""
+        return len(self._chain.rows)
+
+    @property
     def last_entry(self) -> tuple[int, str] | None:
         """Index and leaf hash of the batch's last entry: where it stands, the batch was committed."""
         if not self._chain.rows:

@@ -27,7 +27,7 @@ from threading import Lock, Thread
 from typing import Any, Final
 
 from negotiator.errors import UnavailableError, UnsureError
-from negotiator.ports import Chore, Clock, Lane, Tx
+from negotiator.ports import Chore, Clock, Lane, Meter, Tx, Unmetered
 from negotiator.store.chores import Agenda
 from negotiator.store.database import Database
 from negotiator.store.lanes import Lanes
@@ -76,6 +76,7 @@ class Writer:
         clock: the wall clock, and the monotonic one for pauses and chores.
         chores: what to do from time to time; the list may grow.
         step: called with each of `STEPS`.
+        meter: told of each commit.
     """
 
     def __init__(
@@ -87,11 +88,14 @@ class Writer:
         clock: Clock,
         chores: Sequence[Chore] = (),
         step: Step | None = None,
+        meter: Meter | None = None,
     ) -> None:
         self._database = database
         self._link = Link(database=database, project=project, owner=owner, clock=clock)
         self._agenda = Agenda(chores, clock)
         self._step: Step = step or _no_step
+        self._clock = clock
+        self._meter: Meter = meter or Unmetered()
         self._lanes: Lanes[Job] = Lanes()
         self._thread: Thread | None = None
         self._starting = Lock()
@@ -187,6 +191,7 @@ class Writer:
         Raises:
             _CommitLostError: from COMMIT on. Anything else comes before it, and nothing is durable.
         """
+        began = self._clock.monotonic()
         with self._link.batch() as batch:
             results = [self._result(batch, job) for job in jobs]
             self._step("units_done")
@@ -197,6 +202,7 @@ class Writer:
                 self._step("after_commit")
             except BaseException as problem:
                 raise _CommitLostError(batch, results) from problem
+        self._meter.batch(entries=batch.entries, seconds=self._clock.monotonic() - began)
         return results
 
     def _result(self, batch: Batch, job: Job) -> Result:

@@ -83,6 +83,7 @@ PLANTED: Final[Mapping[str, Sent]] = {
     "a trace in another form": get(traceparent="@@"),
     "an idempotency key in another form": get(idempotency_key="@@ ,"),
     "a bearer token on our route": Sent("GET", f"{PREFIX}/me", {"authorization": "Bearer @@"}),
+    "an operator's token that is none": Sent("GET", f"{PREFIX}/metrics", {"authorization": "Bearer @@", "via": "1 x"}),
     "another scheme on our route": Sent("GET", f"{PREFIX}/me", {"authorization": "Basic @@"}),
     "a query of the site's": Sent("GET", "/private?token=@@"),
     "a query of ours": Sent("GET", f"{PREFIX}/ladder?token=@@"),
@@ -180,7 +181,11 @@ def lines_of_both_formats() -> Iterator[Mapping[str, io.StringIO]]:
 async def test_no_secret_is_found_again(tmp_path: Path, database_url: str, caplog: pytest.LogCaptureFixture):
     caplog.set_level(logging.DEBUG)
     secrets = {name: secret_of(name) for name in PLANTED}
-    with lines_of_both_formats() as logs, house(tmp_path, database=database_url) as built:
+    operator_token = tmp_path / "operator.token"
+    operator_token.write_text(secret_of("the operator's token") * 2)
+    operator_token.chmod(0o600)
+    settings = {"database": database_url, "operator_token_file": operator_token}
+    with lines_of_both_formats() as logs, house(tmp_path, **settings) as built:
         built.app = AccessLog(built.app)
         async with built.client() as client:
             answers = [await client.request(**sent.with_secret(secrets[name])) for name, sent in PLANTED.items()]
@@ -196,7 +201,7 @@ async def test_no_secret_is_found_again(tmp_path: Path, database_url: str, caplo
     places |= {name: stream.getvalue().encode() for name, stream in logs.items()}
     places["log"] = "\n".join(f"{record.getMessage()} {record.__dict__}" for record in records).encode()
 
-    secrets |= real | key_files(tmp_path)
+    secrets |= real | key_files(tmp_path) | {"the operator's token": operator_token.read_text()}
     assert len(secrets) >= 20
     assert len(problems) >= 15
     assert len(set(secrets.values())) == len(secrets)

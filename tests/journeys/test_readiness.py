@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -10,11 +11,13 @@ from pathlib import Path
 import httpx
 import pytest
 
-from negotiator.services.readiness import LOOK_EVERY_SECONDS
+from negotiator.ports import Lane
+from negotiator.services.readiness import FULL_FROM, LOOK_EVERY_SECONDS
 from negotiator.shipped import shipped_folder
-from negotiator.store import open_store
+from negotiator.store import PepperVerifiers, open_store
+from negotiator.store.lanes import LANE_CAPACITY
 from tests.support.house import PREFIX, House, house
-from tests.support.stores import held_writer
+from tests.support.stores import handed_over, held_writer
 
 
 async def ready(built: House, *, client: str = "127.0.0.1") -> httpx.Response:
@@ -100,3 +103,37 @@ async def test_others_get_the_word_alone(tmp_path: Path, stopped: bool):
             built.clock.advance(LOOK_EVERY_SECONDS)
         answer = await ready(built, client="192.0.2.7")
         assert answer.json() == {"status": "down" if stopped else "ok"}
+
+
+async def test_a_pepper_that_is_gone_is_told_before_the_next_start_makes_another(tmp_path: Path):
+    with house(tmp_path) as built:
+        assert reasons(await ready(built)) == (200, "ok", [])
+        kept = (tmp_path / "keys" / "pepper.key").rename(tmp_path / "kept")
+        built.clock.advance(LOOK_EVERY_SECONDS)
+        assert reasons(await ready(built)) == (200, "degraded", ["key_file_missing"])
+        PepperVerifiers.open(tmp_path / "keys", database_directory=None)
+        built.clock.advance(LOOK_EVERY_SECONDS)
+        assert reasons(await ready(built)) == (200, "degraded", ["key_file_missing"]), "another pepper is no pepper"
+        kept.rename(tmp_path / "keys" / "pepper.key")
+        (tmp_path / "keys" / "pepper.key").chmod(0o644)
+        built.clock.advance(LOOK_EVERY_SECONDS)
+        assert reasons(await ready(built)) == (200, "degraded", ["key_file_unsafe"])
+        (tmp_path / "keys" / "pepper.key").chmod(0o600)
+        built.clock.advance(LOOK_EVERY_SECONDS)
+        assert reasons(await ready(built)) == (200, "ok", [])
+
+
+async def test_a_lane_is_told_when_it_is_nearly_full(tmp_path: Path):
+    with house(tmp_path) as built:
+        await ready(built)
+        store, wanted = built.negotiator.store, math.ceil(FULL_FROM * LANE_CAPACITY[Lane.DECLARATION])
+        with held_writer(store):
+            waiting = [asyncio.ensure_future(store.transact(lambda _tx: None, Lane.DECLARATION)) for _ in range(wanted)]
+            await handed_over()
+            answer = await ready(built)
+            assert reasons(answer) == (200, "degraded", ["queue_filling"])
+            assert (
+                f"declaration {wanted} of {LANE_CAPACITY[Lane.DECLARATION]}" in answer.json()["conditions"][0]["detail"]
+            )
+        await asyncio.gather(*waiting)
+        assert reasons(await ready(built)) == (200, "ok", [])

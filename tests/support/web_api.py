@@ -37,6 +37,7 @@ CONSENT = {
 }
 DECISION_ID = "01890a5d-ac96-774b-bcce-b302099a8059"
 API_TOKEN = f"uaixt_{'0' * 32}_{'s' * 43}abcdef"
+OPERATOR_TOKEN = "o" * 32
 NEGOTIATION_TOKEN = "eyJhbGciOiJFZERTQSJ9.eyJqdGkiOiIxIn0.c2lnbmF0dXJl"
 HOSTILE = "\"><script>alert('x')</script>\u202e"
 
@@ -255,6 +256,9 @@ class ScriptedSite:
 
     async def conditions(self) -> Sequence[Condition]:
         return self.wrong
+
+    def is_operator_token(self, token: str) -> bool:
+        return token == OPERATOR_TOKEN
 
     async def metrics(self) -> bytes:
         return b"negotiator_effects_open 0.0\n"

@@ -173,6 +173,10 @@ class Site(Published, Protocol):
         """Return what is wrong now, beyond what the routes see themselves."""
         ...
 
+    def is_operator_token(self, token: str) -> bool:
+        """Whether `token` is the operator's, compared in constant time; where there is none, nothing is."""
+        ...
+
     async def metrics(self) -> bytes:
         """Return the numbers of this process, in Prometheus's text format."""
         ...

@@ -31,6 +31,7 @@ __all__ = [
     "chosen_media",
     "flag",
     "is_local",
+    "is_operators",
     "links_of",
     "message_body",
     "presented_by",
@@ -166,6 +167,15 @@ def checked_id(request: Request) -> str:
 def source_of(request: Request) -> str:
     """Return the client's address for budgets; empty where the server knows none."""
     return request.client.host if request.client else ""
+
+
+def is_operators(request: Request, site: Site) -> bool:
+    """Whether this machine asks, or whoever has the operator's token, from wherever."""
+    if is_local(request):
+        return True
+    given = request.headers.getlist("authorization")
+    scheme, _, token = given[0].partition(" ") if len(given) == 1 else ("", "", "")
+    return scheme.lower() == "bearer" and site.is_operator_token(token.strip(" "))
 
 
 def is_local(request: Request) -> bool:

@@ -1,10 +1,10 @@
-"""`healthz`: the process answers. `readyz`: the site can be governed now. `metrics`: numbers, for this machine alone.
+"""`healthz`: the process answers. `readyz`: the site can be governed now. `metrics`: numbers, for operators.
 
 - `ok` and `degraded` are 200, `down` is 503; what is wrong is named by code.
 - Without policies everything is denied: `degraded`, since what no rule governs still works.
 - Routes that undeclared callers pass are named, so that nobody forgets them.
-- Details and numbers are for loopback: other callers get the word alone, and 404 for `metrics`. A forwarding header
-  shows that the caller is a proxy's, so it takes them away; it never gives any.
+- Details and numbers are for loopback and for the operator's token: other callers get the word alone, and 404 for
+  `metrics`. A forwarding header shows that the caller is a proxy's: then only the token gives them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from negotiator.errors import RequestError
 from negotiator.model.conditions import Condition
 from negotiator.web.api.answers import bytes_answer, json_answer
 from negotiator.web.api.ports import Site
-from negotiator.web.api.requests import is_local
+from negotiator.web.api.requests import is_operators
 
 __all__ = ["StatusRoutes"]
 
@@ -47,17 +47,17 @@ class StatusRoutes:
         conditions = [*await self._site.conditions(), *([] if self._site.policy_count else [_NO_POLICIES])]
         status = _worst(conditions)
         answer: dict[str, Any] = {"status": status}
-        if is_local(request):
+        if is_operators(request, self._site):
             answer |= self._details(conditions)
         return json_answer(answer, status=_STATUS_CODES[status])
 
     async def metrics(self, request: Request) -> Response:
-        """GET the numbers of this process; to others than this machine there is nothing here.
+        """GET the numbers of this process; to others than operators there is nothing here.
 
         Raises:
             RequestError: `not_found`.
         """
-        if not is_local(request):
+        if not is_operators(request, self._site):
             message = "there is nothing here"
             raise RequestError(message, code="not_found")
         return bytes_answer(await self._site.metrics(), status=200, media_type=_METRICS_TYPE, headers={})
