@@ -3,7 +3,8 @@
 Rules:
 
 - Who waits never waits long: for a lock 2 s, for a statement 5 s; a session that stands still inside a transaction is
-  ended by the server after 5 s, so that a frozen process does not stop the others.
+  ended by the server after 5 s, so that a frozen process does not stop the others. Between statements of a pipeline a
+  session does not count as standing still, so a whole transaction of the writer is bounded, too: 10 s.
 - The writer's connection is in autocommit mode and writes `BEGIN` and `COMMIT` out. Its statements go in pipeline
   mode: what nobody reads is not waited for.
 - After any error of the driver in a batch the batch is given up. The writer runs its units again one by one where the
@@ -31,6 +32,8 @@ READER_CONNECTIONS: Final = 4
 """Connections that read at the same time in one process; others wait."""
 
 _BATCH_UNITS = 60
+_WITH_TRANSACTION_TIMEOUT: Final = 170_000
+_TRANSACTION_TIMEOUT: Final = "SET transaction_timeout = '10s'"
 _READER_WAIT_SECONDS = 5.0
 _SCHEMA_LOCK = 0x75_61_69_78
 """The key of the advisory lock that migrations take: `uaix`."""
@@ -120,9 +123,11 @@ class PostgresDatabase:
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_SCHEMA_LOCK})")
 
     def prepare_writer(self, connection: PoolProxiedConnection) -> None:
-        """Turn autocommit on."""
+        """Turn autocommit on, and bound a whole transaction where the server can (PostgreSQL 17 and later)."""
         driver: Any = connection.dbapi_connection
         driver.autocommit = True
+        if driver.info.server_version >= _WITH_TRANSACTION_TIMEOUT:
+            driver.execute(_TRANSACTION_TIMEOUT)
 
     def begin(self, cursor: Any) -> None:  # noqa: ANN401 - DBAPI cursors share no type
         """Begin; the lock is taken by the first statement (`statements.LOCK_HEAD`)."""

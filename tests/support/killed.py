@@ -1,7 +1,8 @@
-"""A server that kills itself at a chosen step, and what must hold of what it leaves behind.
+"""A server that kills or freezes itself at a chosen step, and what must hold of what it leaves behind.
 
-Run as `python -m tests.support.killed FOLDER DATABASE STEP NTH`: it serves on a free port, prints the port, and sends
-itself SIGKILL the NTH time that it comes to STEP after the first task was asked for. With the step `none` it lives.
+Run as `python -m tests.support.killed FOLDER DATABASE STEP NTH SIGNAL`: it serves on a free port, prints the port, and
+sends itself SIGNAL (SIGKILL or SIGSTOP) the NTH time that it comes to STEP after the first task was asked for. With the
+step `none` it lives. What stopped goes on from that very step when it is sent SIGCONT.
 """
 
 from __future__ import annotations
@@ -11,12 +12,11 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock
 from typing import Any, Final
 
 import orjson
@@ -118,9 +118,12 @@ def _write_through(path: Path, line: bytes) -> None:
 
 
 @contextmanager
-def victim(folder: Path, database: str, step: str, nth: int) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Start a server that ends itself; give it and its address."""
-    command = [sys.executable, "-W", "error", "-m", "tests.support.killed", folder, database, step, str(nth)]
+def victim(
+    folder: Path, database: str, step: str, nth: int, how: signal.Signals = signal.SIGKILL
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Start a server that ends or freezes itself; give it and its address."""
+    module = [sys.executable, "-W", "error", "-m", "tests.support.killed"]
+    command = [*module, folder, database, step, str(nth), how.name]
     with subprocess.Popen(command, env=plain_environment(), stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
@@ -130,9 +133,12 @@ def victim(folder: Path, database: str, step: str, nth: int) -> Iterator[tuple[s
 
 
 class _Killer:
-    """Counts the passages through one step, from the first task on, and ends the process at the chosen one."""
+    """Counts the passages through one step, from the first task on, and ends or stops the process at the chosen one."""
 
-    def __init__(self, step: str, nth: int) -> None:
+    def __init__(self, step: str, nth: int, how: signal.Signals) -> None:
+        self._how = how
+        self._continued = Event()
+        signal.signal(signal.SIGCONT, lambda *_: self._continued.set())
         self._step = step
         self._left = nth
         self._lock = Lock()
@@ -145,8 +151,8 @@ class _Killer:
             self._left -= 1
             if self._left:
                 return
-            os.kill(os.getpid(), signal.SIGKILL)
-            time.sleep(60)  # a signal to oneself from a thread is not immediate: nothing may happen after it
+            os.kill(os.getpid(), self._how)
+            self._continued.wait()  # a signal to oneself from a thread is not immediate: nothing may happen after it
 
 
 def _watched(app: ASGIApp, killer: _Killer) -> ASGIApp:
@@ -171,9 +177,9 @@ def _watched(app: ASGIApp, killer: _Killer) -> ASGIApp:
     return watched
 
 
-def main(folder: Path, database: str, step: str, nth: int) -> None:
+def main(folder: Path, database: str, step: str, nth: int, how: signal.Signals) -> None:
     """Serve until the end comes."""
-    killer = _Killer(step, nth)
+    killer = _Killer(step, nth, how)
     assembly.open_store = partial(open_store, step=killer)  # type: ignore[assignment]
     negotiator = Negotiator(settings_in(folder, database=database))
     app = NegotiatorMiddleware(task_site(folder / "effects", killer), negotiator=negotiator)
@@ -186,4 +192,4 @@ def main(folder: Path, database: str, step: str, nth: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4]))
+    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4]), signal.Signals[sys.argv[5]])
