@@ -47,6 +47,7 @@ COMMANDS = MappingProxyType(
 SERVER_MODULES = frozenset(
     {
         "alembic",
+        "argon2",
         "cedarpy",
         "cryptography",
         "jinja2",
@@ -54,10 +55,12 @@ SERVER_MODULES = frozenset(
         "prometheus_client",
         "psycopg",
         "pydantic",
+        "pyotp",
         "sqlalchemy",
         "starlette",
         "uuid_utils",
         "uvicorn",
+        "webauthn",
     }
 )
 """Top-level modules that only the extra `server` brings."""

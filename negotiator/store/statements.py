@@ -581,14 +581,13 @@ REVOKE_APPROVAL = (
     .values(revoked_at=bindparam("new_revoked_at"), revoked_by=bindparam("new_revoked_by"))
 # People
 
-_this_user = bindparam("of_user")
-_this_password = (passwords.c.user_id == _this_user) & (passwords.c.verifier == bindparam("old_verifier"))
+_this_password = (passwords.c.user_id == bindparam("of_user")) & (passwords.c.verifier == bindparam("old_verifier"))
 _this_session = sessions.c.session_sha256 == bindparam("of_session")
 _unended = sessions.c.ended_at.is_(None)
-_this_factor = (factors.c.factor_id == bindparam("of_factor")) & (factors.c.user_id == _this_user)
+_this_factor = (factors.c.factor_id == bindparam("of_factor")) & (factors.c.user_id == bindparam("of_user"))
 
 USERS = _select(users).order_by(users.c.created_at, users.c.user_id)
-USER = _select(users, users.c.user_id == _this_user)
+USER = _select(users, users.c.user_id == bindparam("of_user"))
 USER_NAMED = _select(users, users.c.name == bindparam("of_name"))
 ADD_USER = insert(users).from_select(
     [column.name for column in users.c],
@@ -598,15 +597,15 @@ ADD_USER = insert(users).from_select(
 )
 CHANGE_USER = (
     update(users)
-    .where(_ours(users), users.c.user_id == _this_user)
+    .where(_ours(users), users.c.user_id == bindparam("of_user"))
     .values(roles=bindparam("new_roles"), disabled_at=bindparam("new_disabled_at"))
 )
 
-PASSWORD = _select(passwords, passwords.c.user_id == _this_user)
+PASSWORD = _select(passwords, passwords.c.user_id == bindparam("of_user"))
 ADD_PASSWORD = insert(passwords)
 CHANGE_PASSWORD = (
     update(passwords)
-    .where(_ours(passwords), passwords.c.user_id == _this_user)
+    .where(_ours(passwords), passwords.c.user_id == bindparam("of_user"))
     .values(
         verifier=bindparam("new_verifier"),
         one_time=bindparam("new_one_time"),
@@ -622,7 +621,9 @@ SPEND_PASSWORD = (
 )
 CLAIM_PASSWORD = select(literal(1)).where(_ours(passwords), _this_password, passwords.c.spent.is_(False))
 
-FACTORS_OF_USER = _select(factors, factors.c.user_id == _this_user).order_by(factors.c.created_at, factors.c.factor_id)
+FACTORS_OF_USER = _select(factors, factors.c.user_id == bindparam("of_user")).order_by(
+    factors.c.created_at, factors.c.factor_id
+)
 ADD_FACTOR = insert(factors).from_select(
     [column.name for column in factors.c],
     select(*_values(factors)).where(
@@ -647,7 +648,7 @@ USE_FACTOR = (
 
 SESSION = _select(sessions, _this_session)
 SESSIONS_OF_USER = _select(
-    sessions, sessions.c.user_id == _this_user, _unended, sessions.c.created_at > bindparam("since")
+    sessions, sessions.c.user_id == bindparam("of_user"), _unended, sessions.c.created_at > bindparam("since")
 ).order_by(sessions.c.created_at.desc(), sessions.c.session_sha256)
 ADD_SESSION = insert(sessions)
 TOUCH_SESSION = (
@@ -669,7 +670,9 @@ CLAIM_SESSION = (
 )
 END_SESSION = update(sessions).where(_ours(sessions), _this_session, _unended).values(ended_at=bindparam("at"))
 END_SESSIONS_OF_USER = (
-    update(sessions).where(_ours(sessions), sessions.c.user_id == _this_user, _unended).values(ended_at=bindparam("at"))
+    update(sessions)
+    .where(_ours(sessions), sessions.c.user_id == bindparam("of_user"), _unended)
+    .values(ended_at=bindparam("at"))
 )
 END_SESSIONS = update(sessions).where(_ours(sessions), _unended).values(ended_at=bindparam("at"))
 FORGET_SESSIONS = delete(sessions).where(

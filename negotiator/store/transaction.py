@@ -194,7 +194,7 @@ class UnitTx:
     @property
     def people(self) -> PeopleRows:
         """Accounts of people."""
-        return PeopleRows(self._sql, self._project)
+        return PeopleRows(self._sql, self.project)
 
     @property
     def state(self) -> StateRows:
