@@ -16,6 +16,7 @@ from typing import Final
 
 __all__ = [
     "ADMIN",
+    "CLOCK_SKEW_SECONDS",
     "FRESH_SECONDS",
     "IDLE_SECONDS",
     "LIFETIME_SECONDS",
@@ -39,6 +40,9 @@ ROLES: Final = ("approver", "reviewer", "operator", "auditor", ADMIN)
 
 FRESH_SECONDS: Final = 300
 """How long a proof counts."""
+
+CLOCK_SKEW_SECONDS: Final = 60
+"""How far the clocks of hosts may differ."""
 
 IDLE_SECONDS: Final = 1_800
 """A session that was not used for so long is over."""
@@ -192,4 +196,4 @@ def assurance_at(session: Session, now: datetime, *, object_sha256: str = "") ->
 
 
 def _is_fresh(moment: datetime, now: datetime) -> bool:
-    return timedelta(0) <= now - moment < timedelta(seconds=FRESH_SECONDS)
+    return timedelta(seconds=-CLOCK_SKEW_SECONDS) <= now - moment < timedelta(seconds=FRESH_SECONDS)

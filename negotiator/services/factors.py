@@ -170,10 +170,8 @@ def answering_factor(answer: str, factors: Iterable[Factor]) -> Factor:
         RequestError: `factor_failed`.
     """
     wanted = _answer(answer).get("id")
-    for factor in factors:
-        if factor.kind is FactorKind.WEBAUTHN and factor.credential_id == wanted:
-            return factor
-    _fail()
+    keys = [each for each in factors if each.kind is FactorKind.WEBAUTHN and each.credential_id == wanted]
+    return keys[0] if keys else _fail()
 
 
 def verified_registration(answer: str, *, party: RelyingParty, challenge: bytes) -> VerifiedKey:
@@ -256,6 +254,8 @@ def _octets(text: Any) -> bytes:  # noqa: ANN401 - a member of foreign JSON
     Raises:
         ValueError, TypeError: it is something else.
     """
+    if not isinstance(text, str):
+        raise TypeError(text)
     return base64.b64decode(text.encode("ascii") + b"=" * (-len(text) % 4), altchars=b"-_", validate=True)
 
 

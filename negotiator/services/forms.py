@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Final, Literal, TypeAlias
 
 from negotiator.errors import RequestError
-from negotiator.model.people import Session
+from negotiator.model.people import CLOCK_SKEW_SECONDS, Session
 
 __all__ = ["CHALLENGE_SECONDS", "NOTHING", "Purpose", "check_challenge", "form_token", "is_form_token", "new_challenge"]
 
@@ -68,7 +68,11 @@ def check_challenge(
     content, code = challenge[:-_DIGEST_BYTES], challenge[-_DIGEST_BYTES:]
     ours = hmac.compare_digest(code, _code(session, purpose, content))
     age = int(now.timestamp()) - int.from_bytes(content[:_TIME_BYTES], "big")
-    if not ours or content[-_DIGEST_BYTES:] != bytes.fromhex(object_sha256) or not 0 <= age < CHALLENGE_SECONDS:
+    if (
+        not ours
+        or content[-_DIGEST_BYTES:] != bytes.fromhex(object_sha256)
+        or not -CLOCK_SKEW_SECONDS <= age < CHALLENGE_SECONDS
+    ):
         message = "this was signed for something else, or too late; try again"
         raise RequestError(message, code="factor_failed")
     return challenge
