@@ -40,7 +40,7 @@ _SWEEP_SECONDS: Final = 60.0
 _SWEPT_AT_ONCE: Final = 500
 _MAX_NAME: Final = 64
 _MAX_ID: Final = 128
-_PASSWORD_CURRENT: Final = "password_current"
+_PASSWORD_CURRENT: Final = "password_current"  # noqa: S105 - the name of a fact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
