@@ -39,6 +39,7 @@ COMMANDS = MappingProxyType(
         "routes": ("negotiator.cli.routes", "Check the route rules."),
         "site": ("negotiator.cli.site_credentials", "Credentials with which the site settles effects."),
         "store": ("negotiator.cli.store", "Look after the database: migrate, status, backup, restore."),
+        "user": ("negotiator.cli.people", "Accounts of people: passwords, second factors, roles."),
         "serve": ("negotiator.cli.serve", "Serve a website behind the negotiator."),
     }
 )

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from negotiator.errors import ClaimFailed, RequestError
+from negotiator.model.approvers import Approver
 from negotiator.model.facts import HumanFacts
 from negotiator.model.people import LIFETIME_SECONDS, ROLES, Assurance, HumanClaim, Person, Session, assurance_at
 from negotiator.ports import Tx
@@ -40,6 +41,23 @@ class Presence:
             return HumanFacts(person=self.person.person, assurance=int(Assurance.SESSION))
         assurance = assurance_at(self.session, now, object_sha256=object_sha256)
         return HumanFacts(person=self.person.person, assurance=int(assurance), roles=self.person.roles)
+
+    def approver(self, now: datetime, *, object_sha256: str, operated_agents: frozenset[str]) -> Approver:
+        """Return the person as who decides on consents.
+
+        Args:
+            now: the time of the decision.
+            object_sha256: the digest of what is shown, which is what a security key has to have signed.
+            operated_agents: as `Sessions.operated_agents` gives them.
+        """
+        facts = self.facts(now, object_sha256=object_sha256)
+        return Approver(
+            person_id=facts.person,
+            name=self.person.name,
+            roles=facts.roles,
+            assurance=facts.assurance,
+            operated_agents=operated_agents,
+        )
 
     def claim(self, tx: Tx) -> None:
         """Claim, in the unit that records what the person does, that the session still stands.

@@ -22,14 +22,14 @@ from negotiator.errors import ClaimFailed, RequestError, UnavailableError
 from negotiator.model.entries import EntryDraft, EntryKind, EntryValue
 from negotiator.model.people import LIFETIME_SECONDS, TOUCH_SECONDS, Assurance, Password, Person, Session, is_open
 from negotiator.model.sources import network_of
-from negotiator.ports import Chore, Clock, Ids, PasswordHashes, PeopleReads, SlowWork, Store, Tx
+from negotiator.ports import Chore, Clock, Ids, PasswordHashes, PeopleReads, Reader, SlowWork, Store, Tx
 from negotiator.services.accounts import person_entry
 from negotiator.services.delays import Delays
 from negotiator.services.passwords import fit_password, normalised_password
 from negotiator.services.presence import Presence, began_after
 from negotiator.services.suppressed import Suppressed
 
-__all__ = ["MOST_SESSIONS", "Sessions", "SignedIn", "renewed", "session_entry"]
+__all__ = ["MOST_SESSIONS", "Sessions", "SignedIn", "renewed", "session_entry", "sweeping"]
 
 T = TypeVar("T")
 
@@ -89,11 +89,6 @@ class Sessions:
         self._suppressed = suppressed
         self._clock = clock
         self._ids = ids
-
-    @property
-    def chore(self) -> Chore:
-        """What the store attends to."""
-        return Chore(name="sessions", every_seconds=_SWEEP_SECONDS, unit=_sweep)
 
     async def sign_in(self, name: str, password: str, *, source: str, previous: str = "") -> SignedIn:
         """Begin a session.
@@ -171,6 +166,14 @@ class Sessions:
         found = await self._store.read(lambda reader: reader.people.sessions(user_id, since=began_after(now)))
         own = presence.session.session_sha256
         return [each for each in found if each.session_sha256 != own and is_open(each, now)]
+
+    async def operated_agents(self, presence: Presence) -> frozenset[str]:
+        """Return the ids of the agents that this person runs, by any of the person's accounts.
+
+        Raises:
+            UnavailableError: the store cannot be read.
+        """
+        return await self._store.read(lambda reader: _operated(reader, presence.person.person))
 
     async def sign_out_others(self, presence: Presence) -> int:
         """End the account's other sessions; return how many there were.
@@ -413,6 +416,17 @@ def _make_room(tx: Tx, person: Person) -> None:
     found = tx.people.sessions(person.user_id, since=began_after(tx.now))
     for each in found[MOST_SESSIONS - 1 :]:
         tx.people.end_session(each.session_sha256, tx.now)
+
+
+def _operated(reader: Reader, person: str) -> frozenset[str]:
+    accounts = [each for each in reader.people.all() if each.person == person]
+    names = {person.casefold()} | {each.name.casefold() for each in accounts}
+    return frozenset(agent.agent_id for agent in reader.agents.all() if agent.operated_by.casefold() in names)
+
+
+def sweeping() -> Chore:
+    """Return what the store attends to: sessions that are over are deleted."""
+    return Chore(name="sessions", every_seconds=_SWEEP_SECONDS, unit=_sweep)
 
 
 def _sweep(tx: Tx) -> None:

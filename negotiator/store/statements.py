@@ -579,6 +579,8 @@ REVOKE_APPROVAL = (
     update(approvals)
     .where(_ours(approvals), _this_approval, approvals.c.revoked_at.is_(None))
     .values(revoked_at=bindparam("new_revoked_at"), revoked_by=bindparam("new_revoked_by"))
+)
+
 # People
 
 _this_password = (passwords.c.user_id == bindparam("of_user")) & (passwords.c.verifier == bindparam("old_verifier"))

@@ -382,6 +382,8 @@ approval_uses = Table(
     ),
 )
 """Which decisions spent an approval."""
+
+
 users = Table(
     "users",
     metadata,

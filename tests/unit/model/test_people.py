@@ -37,7 +37,9 @@ def test_the_order_of_assurance_is_a_promise():
 
 
 @pytest.mark.parametrize("proof", list(Assurance))
-@pytest.mark.parametrize(("seconds", "fresh"), [(0, True), (299.999999, True), (300, False), (-60, True), (-60.1, False)])
+@pytest.mark.parametrize(
+    ("seconds", "fresh"), [(0, True), (299.999999, True), (300, False), (-60, True), (-60.1, False)]
+)
 def test_a_proof_counts_for_five_minutes(proof, seconds, fresh):
     assert assurance_at(session(proof), later(seconds=seconds)) == (proof if fresh else Assurance.SESSION)
 

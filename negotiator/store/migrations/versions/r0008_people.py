@@ -8,7 +8,7 @@ from alembic import op
 __all__ = ["downgrade", "upgrade"]
 
 revision = "0008"
-down_revision = "0005"
+down_revision = "0006"
 branch_labels = None
 depends_on = None
 
