@@ -516,7 +516,7 @@ class Negotiator:
     @cached_property
     def delays(self) -> Delays:
         """What failures to sign in cost."""
-        return Delays(self.clock)
+        return Delays(self.clock, self.suppressed)
 
     @cached_property
     def accounts(self) -> Accounts:

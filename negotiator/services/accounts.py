@@ -21,7 +21,17 @@ from negotiator.ports import Ids, PasswordHashes, PeopleReads, Sealer, Store, Tx
 from negotiator.services.factors import new_totp_secret, seal_place, totp_url
 from negotiator.services.passwords import fit_password, new_password
 
-__all__ = ["Account", "Accounts", "By", "NewPassword", "NewTotp", "check_label", "factor_entry", "person_entry"]
+__all__ = [
+    "Account",
+    "Accounts",
+    "By",
+    "NewPassword",
+    "NewTotp",
+    "check_label",
+    "factor_entry",
+    "is_name",
+    "person_entry",
+]
 
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _PERSON: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+-]{0,199}")
@@ -314,6 +324,11 @@ def factor_entry(code: str, person: Person, factor: Factor, by: By, **members: E
     return person_entry(code, person, by, **told, **members)
 
 
+def is_name(text: str) -> bool:
+    """Whether an account can be called so."""
+    return _NAME.fullmatch(text) is not None
+
+
 def check_label(label: str) -> None:
     """Refuse what cannot be shown in a list.
 
@@ -326,7 +341,7 @@ def check_label(label: str) -> None:
 
 
 def _check(name: str, person: str, locale: str) -> None:
-    if not _NAME.fullmatch(name):
+    if not is_name(name):
         message = f"{quoted(name)} is no name; use lower-case letters, digits, '.', '_' and '-', at most 64"
         raise RequestError(message, code="name_invalid")
     if not _PERSON.fullmatch(person):

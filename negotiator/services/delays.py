@@ -24,6 +24,7 @@ from typing import Final, Literal, TypeAlias
 from negotiator.errors import UnavailableError
 from negotiator.model.sources import spender_of
 from negotiator.ports import Clock
+from negotiator.services.suppressed import Suppressed
 
 __all__ = ["SCHEDULES", "Attempt", "Delays", "Schedule", "SignInDelayedError"]
 
@@ -94,10 +95,15 @@ class Attempt:
 
 
 class Delays:
-    """The failures of one process."""
+    """The failures of one process.
 
-    def __init__(self, clock: Clock) -> None:
+    Args:
+        suppressed: told of each attempt that was not looked at.
+    """
+
+    def __init__(self, clock: Clock, suppressed: Suppressed) -> None:
         self._clock = clock
+        self._suppressed = suppressed
         self._tables: dict[Table, dict[str, _Entry]] = {table: {} for table in SCHEDULES}
         self._forgot = clock.monotonic()
         self._lock = Lock()
@@ -125,6 +131,7 @@ class Delays:
             entries = {table: self._entry(table, key) for table, key in keys.items()}
             wait = max((entry.free_at - now for _, entry in entries.values()), default=0.0)
             if wait > 0:
+                self._suppressed.suppress("sign_in_delayed", source)
                 message = "there were too many failures; wait, then try again"
                 raise SignInDelayedError(message, code="sign_in_delayed", retry_after_seconds=ceil(wait))
             counted = {table: self._count(table, key, entry, now) for table, (key, entry) in entries.items()}

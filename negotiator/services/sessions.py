@@ -23,7 +23,7 @@ from negotiator.model.entries import EntryDraft, EntryKind, EntryValue
 from negotiator.model.people import LIFETIME_SECONDS, TOUCH_SECONDS, Assurance, Password, Person, Session, is_open
 from negotiator.model.sources import network_of
 from negotiator.ports import Chore, Clock, Ids, PasswordHashes, PeopleReads, Reader, SlowWork, Store, Tx
-from negotiator.services.accounts import person_entry
+from negotiator.services.accounts import is_name, person_entry
 from negotiator.services.delays import Delays
 from negotiator.services.passwords import fit_password, normalised_password
 from negotiator.services.presence import Presence, began_after
@@ -38,7 +38,8 @@ MOST_SESSIONS: Final = 20
 
 _SWEEP_SECONDS: Final = 60.0
 _SWEPT_AT_ONCE: Final = 500
-_MAX_NAME: Final = 64
+_NOBODY: Final = "-"
+"""A name that no account can have, for everything that is no name."""
 _MAX_ID: Final = 128
 _PASSWORD_CURRENT: Final = "password_current"  # noqa: S105 - the name of a fact
 
@@ -261,9 +262,10 @@ class Sessions:
 
         INVARIANT: the work is the same, whether the name is known or not.
         """
-        attempt = self._delays.begin(source=source, account=name[:_MAX_NAME] or "-")
+        account = name if is_name(name) else _NOBODY
+        attempt = self._delays.begin(source=source, account=account)
         try:
-            known = await self._store.read(lambda reader: _known(reader.people, name[: _MAX_NAME + 1]))
+            known = await self._store.read(lambda reader: _known(reader.people, account))
             right = await self._matches(known.password.verifier if known else "", password, source=source)
         except UnavailableError:
             attempt.abandoned()

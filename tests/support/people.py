@@ -106,7 +106,7 @@ def people_house(url: str = "sqlite://", *, hasher: PasswordHasher | None = None
     clock, ids, slow, suppressed = HandClock(), RandomIds(), AtOnce(), Suppressed()
     store = open_store(url, project="site", clock=clock)
     cheap = Argon2Hashes(hasher or PasswordHasher.from_parameters(CHEAPEST))
-    sealer, delays = AesSealer(bytes(32)), Delays(clock)
+    sealer, delays = AesSealer(bytes(32)), Delays(clock, suppressed)
     shared: dict[str, Any] = {"store": store, "ids": ids}
     accounts = Accounts(hashes=cheap, sealer=sealer, project="site", issuer="site", **shared)
     sessions = Sessions(hashes=cheap, slow=slow, delays=delays, suppressed=suppressed, clock=clock, **shared)

@@ -6,6 +6,7 @@ import pytest
 
 from negotiator.services import delays as delays_module
 from negotiator.services.delays import SCHEDULES, Delays, SignInDelayedError
+from negotiator.services.suppressed import Suppressed
 from tests.support.stores import HandClock
 
 
@@ -16,7 +17,7 @@ def clock() -> HandClock:
 
 @pytest.fixture
 def delays(clock: HandClock) -> Delays:
-    return Delays(clock)
+    return Delays(clock, Suppressed())
 
 
 def wait(delays: Delays, **keys: str) -> int:
