@@ -14,7 +14,8 @@ from datetime import timedelta
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp
 
@@ -25,6 +26,7 @@ from negotiator.model.levels import Level
 from negotiator.model.routes import Mode, RouteRule, UnmatchedRules
 from negotiator.policy import Engine, load_bundle, surface_of
 from negotiator.ports import Clock, Ids
+from negotiator.services.accounts import Accounts
 from negotiator.services.administration import Administration
 from negotiator.services.answers import SUPPORT_BOUNDARY
 from negotiator.services.approvals import Approvals
@@ -35,6 +37,7 @@ from negotiator.services.callers import Callers
 from negotiator.services.consent_decisions import ConsentDecisions, expiry_chore
 from negotiator.services.consent_desk import ConsentDesk
 from negotiator.services.consents import Consents
+from negotiator.services.delays import Delays
 from negotiator.services.effect_list import EffectList
 from negotiator.services.enforcement import Enforcement
 from negotiator.services.gate import Gate
@@ -49,14 +52,18 @@ from negotiator.services.receipts import Receipts
 from negotiator.services.replays import Replays, forgetting
 from negotiator.services.retention import Retention
 from negotiator.services.room import Claimant, Room
+from negotiator.services.sessions import Sessions, sweeping
 from negotiator.services.settlements import Settlements
 from negotiator.services.signing import Signing
 from negotiator.services.site_credentials import SiteCredentials
 from negotiator.services.standing import Standings
+from negotiator.services.step_up import StepUp
 from negotiator.services.suppressed import Suppressed
 from negotiator.services.watch import Watch
 from negotiator.shipped import load_catalog, shipped_folder
 from negotiator.store import (
+    AesSealer,
+    Argon2Hashes,
     FileKeys,
     FileSwitch,
     FolderDisk,
@@ -74,6 +81,10 @@ from negotiator.web.enforcement_port import HumanAuthenticator
 from negotiator.web.metrics import Metrics
 
 __all__ = ["Negotiator", "load_engine"]
+
+
+_PASSWORDS_WAITING: Final = 16
+"""Passwords that are looked at or wait for it in one process; each takes 64 MiB for a moment, one at a time."""
 
 
 def load_engine(policies_dir: Path | None, *, project: str = "default") -> Engine:
@@ -277,6 +288,7 @@ class Negotiator:
         lifetime = timedelta(hours=self.settings.key_lifetime_hours)
         store.attend(forgetting(lifetime))
         store.attend(expiry_chore())
+        store.attend(sweeping())
         return store
 
     @cached_property
@@ -495,6 +507,66 @@ class Negotiator:
     def ticket_url(self, request_id: str) -> str:
         """Return where a person finds a consent request; the address gives no authority."""
         return f"{self.public_url or ''}/consents/{request_id}"
+
+    @cached_property
+    def sealer(self) -> AesSealer:
+        """Seals secrets of second factors."""
+        return AesSealer(self.verifiers.derived("second factors"))
+
+    @cached_property
+    def password_hashes(self) -> Argon2Hashes:
+        """Hashes passwords."""
+        return Argon2Hashes()
+
+    @cached_property
+    def delays(self) -> Delays:
+        """What failures to sign in cost."""
+        return Delays(self.clock, self.suppressed)
+
+    @cached_property
+    def accounts(self) -> Accounts:
+        """Accounts of people, as admins see them."""
+        return Accounts(
+            store=self.store,
+            hashes=self.password_hashes,
+            sealer=self.sealer,
+            ids=self.ids,
+            project=self.settings.project,
+            issuer=self._issuer,
+        )
+
+    @cached_property
+    def sessions(self) -> Sessions:
+        """People who sign in."""
+        return Sessions(
+            store=self.store,
+            hashes=self.password_hashes,
+            slow=Gate(most=_PASSWORDS_WAITING, suppressed=self.suppressed),
+            delays=self.delays,
+            suppressed=self.suppressed,
+            clock=self.clock,
+            ids=self.ids,
+        )
+
+    @cached_property
+    def step_up(self) -> StepUp:
+        """Second factors of people who are signed in."""
+        return StepUp(
+            store=self.store,
+            sessions=self.sessions,
+            sealer=self.sealer,
+            delays=self.delays,
+            suppressed=self.suppressed,
+            clock=self.clock,
+            ids=self.ids,
+            project=self.settings.project,
+            issuer=self._issuer,
+        )
+
+    @property
+    def _issuer(self) -> str:
+        """What authenticator apps show beside a name."""
+        return f"{self.settings.project} at {urlsplit(self.settings.audience).hostname}"
 
     @cached_property
     def standings(self) -> Standings:

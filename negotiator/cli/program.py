@@ -39,6 +39,7 @@ COMMANDS = MappingProxyType(
         "routes": ("negotiator.cli.routes", "Check the route rules."),
         "site": ("negotiator.cli.site_credentials", "Credentials with which the site settles effects."),
         "store": ("negotiator.cli.store", "Look after the database: migrate, status, backup, restore."),
+        "user": ("negotiator.cli.people", "Accounts of people: passwords, second factors, roles."),
         "serve": ("negotiator.cli.serve", "Serve a website behind the negotiator."),
     }
 )
@@ -47,6 +48,7 @@ COMMANDS = MappingProxyType(
 SERVER_MODULES = frozenset(
     {
         "alembic",
+        "argon2",
         "cedarpy",
         "cryptography",
         "jinja2",
@@ -54,10 +56,12 @@ SERVER_MODULES = frozenset(
         "prometheus_client",
         "psycopg",
         "pydantic",
+        "pyotp",
         "sqlalchemy",
         "starlette",
         "uuid_utils",
         "uvicorn",
+        "webauthn",
     }
 )
 """Top-level modules that only the extra `server` brings."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from negotiator.model.facts import AgentFacts, RequestFacts, ResourceFacts
+from negotiator.model.facts import AgentFacts, HumanFacts, RequestFacts, ResourceFacts
 from negotiator.model.findings import Finding
 from negotiator.model.levels import Level
 from negotiator.model.obligations import Obligation
@@ -17,11 +17,11 @@ __all__ = ["Admission", "Decision", "Query"]
 class Query:
     """One question: may `principal`, acting at effective level `level`, do `action` upon `resource`?
 
-    `level` is None only while the level itself is being decided (`declare`, `advise`); the resource is a
+    `level` is None for people, and while the level itself is being decided (`declare`, `advise`); the resource is a
     `Level` then.
     """
 
-    principal: AgentFacts
+    principal: AgentFacts | HumanFacts
     level: Level | None
     action: str
     resource: ResourceFacts | Level

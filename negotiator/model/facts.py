@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from operator import attrgetter
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from negotiator.model.levels import ABILITIES, DEFAULT_ANONYMOUS_CAP, DEFAULT_IDENTIFIED_CAP
 
@@ -26,6 +26,7 @@ __all__ = [
     "AgentFacts",
     "DeclaredFacts",
     "Fact",
+    "HumanFacts",
     "IdentityKind",
     "RequestFacts",
     "ResourceFacts",
@@ -38,6 +39,8 @@ IdentityKind = Literal["anonymous", "api_token", "oauth", "signature", "mtls"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentFacts:
     """The principal of an agent's request: who it is, and what its declaration claims."""
+
+    entity_type: ClassVar[Literal["Agent"]] = "Agent"
 
     subject: str
     kind: IdentityKind = "anonymous"
@@ -68,10 +71,32 @@ ANONYMOUS = AgentFacts(subject="anonymous")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceFacts:
-    """What an action is upon. `type` is the Cedar entity type without its namespace."""
+class HumanFacts:
+    """The principal of what a person does.
 
-    type: Literal["Resource", "Tool", "MemoryRecord"] = "Resource"
+    Attributes:
+        person: the person's id, which is the entity's id, too.
+        assurance: 1 session, 2 password, 3 second factor, 4 security key, as of now.
+        roles: held in this project; each is a parent of the entity.
+    """
+
+    entity_type: ClassVar[Literal["Human"]] = "Human"
+
+    person: str
+    assurance: int = 1
+    roles: frozenset[str] = frozenset()
+
+    @property
+    def subject(self) -> str:
+        """What decisions and records name the person by."""
+        return self.person
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceFacts:
+    """What an action is upon. `type` is the Cedar entity type without its namespace; a `Project` has only its name."""
+
+    type: Literal["Resource", "Tool", "MemoryRecord", "Project"] = "Resource"
     name: str = "-"
     kind: str = ""
     public: bool = False
@@ -152,7 +177,7 @@ class Fact:
         obligation: the obligation that may make it true; empty where nothing that a caller does can.
     """
 
-    on: Literal["Agent", "Level", "Resource", "Request"]
+    on: Literal["Agent", "Human", "Level", "Resource", "Request"]
     name: str
     cedar_type: str
     source: str
@@ -178,6 +203,8 @@ FACTS: tuple[Fact, ...] = (
     Fact(on="Agent", name="declared_level", cedar_type="Long", source=_DECLARATION),
     *(Fact(on="Agent", name=ability, cedar_type="Bool", source=_DECLARATION) for ability in ABILITIES),
     Fact(on="Agent", name="operated_by", cedar_type="String", source="the operator"),
+    Fact(on="Human", name="person", cedar_type="String", source="the account, or the site's own sign-in"),
+    Fact(on="Human", name="assurance", cedar_type="Long", source="what the person proved in the last five minutes"),
     Fact(on="Resource", name="name", cedar_type="String", source=_ROUTE),
     Fact(on="Resource", name="kind", cedar_type="String", source=_ROUTE),
     Fact(on="Resource", name="public", cedar_type="Bool", source=_ROUTE),
@@ -203,11 +230,11 @@ FACTS: tuple[Fact, ...] = (
 )
 
 
-def nonzero(facts: AgentFacts | ResourceFacts | RequestFacts) -> dict[str, Any]:
+def nonzero(facts: AgentFacts | HumanFacts | ResourceFacts | RequestFacts) -> dict[str, Any]:
     """Return the facts that are not their type's zero, sets as sorted lists: the form of a ledger entry.
 
     Invariant: nothing is lost. A fact that is left out has its zero value, and its class gives it that by default;
-    facts with another default (`kind`, `max_level`, a resource's `type` and `name`) always stand there.
+    facts with another default (`kind`, `max_level`, `assurance`, a resource's `type` and `name`) always stand there.
     """
     names, values_of = _WRITTEN[type(facts)]
     return {
@@ -227,7 +254,7 @@ _WRITTEN: Mapping[type, tuple[tuple[tuple[str, bool], ...], Callable[[Any], tupl
         tuple((f.name, _is_always_written(f)) for f in fields(kind)),
         attrgetter(*(f.name for f in fields(kind))),
     )
-    for kind in (AgentFacts, ResourceFacts, RequestFacts)
+    for kind in (AgentFacts, HumanFacts, ResourceFacts, RequestFacts)
 }
 
 

@@ -23,14 +23,12 @@ from negotiator.model.facts import IdentityKind
 from negotiator.model.findings import DECLARATION_FINDING_CODES, Finding, Severity
 from negotiator.model.levels import Level
 from negotiator.model.obligations import EVIDENCE_KINDS, obligation_kind
+from negotiator.model.people import ROLES
 from negotiator.policy.expressions import comparisons, entities, nodes, tag_names
 from negotiator.policy.policies import Policy, fault
 from negotiator.policy.vocabulary import ADVISE, DECLARE
 
-__all__ = ["RESERVED_IDS", "ROLES", "check_policy"]
-
-ROLES = ("approver", "reviewer", "operator", "auditor", "admin")
-"""The roles that people hold."""
+__all__ = ["RESERVED_IDS", "check_policy"]
 
 RESERVED_IDS = frozenset(
     {"no-permit", "policy-error", "human-only", "undeclared-human", "undeclared-pass", "unmatched"}

@@ -175,7 +175,8 @@ class Engine:
 
     def _inapplicable(self, query: Query) -> Decision:
         kind = "Level" if isinstance(query.resource, Level) else query.resource.type
-        error = f"{quoted(query.action)} does not apply to an Agent and a {kind}"
+        who = "an Agent" if query.principal.entity_type == "Agent" else "a Human"
+        error = f"{quoted(query.action)} does not apply to {who} and a {kind}"
         return self._answers.answer(Verdict(allowed=False, reasons=(), errors=(error,)))
 
     def _test_itself(self) -> None:

@@ -6,6 +6,7 @@ Rules:
   never matches and every forbid on a group vanishes; and attributes are checked only where they are added.
 - References are data (`{"type", "id"}`), never text; nothing that a caller sent becomes JSON here, only typed facts.
 - The effective level is the agent's parent `Level`; while the level itself is being decided it has none.
+- The roles of a person are the parents of its `Human`; its id is the person's.
 - Optional attributes are absent when empty.
 - One entity for each distinct fact; two facts that claim one name never meet in one set of entities.
 """
@@ -22,9 +23,9 @@ import orjson
 
 from negotiator.model.approvers import Approver
 from negotiator.model.decisions import Query
-from negotiator.model.facts import AgentFacts, RequestFacts, ResourceFacts
+from negotiator.model.facts import AgentFacts, HumanFacts, RequestFacts, ResourceFacts
 from negotiator.model.levels import Level
-from negotiator.policy.checks import ROLES
+from negotiator.model.people import ROLES
 from negotiator.policy.vocabulary import uid
 
 __all__ = ["APPROVE_CONSENT", "Ground", "Population"]
@@ -110,10 +111,8 @@ class Population:
         self, approver: Approver, resource: ResourceFacts, *, requester: AgentFacts, level: Level | None, action: str
     ) -> dict[str, Any]:
         """Return Cedar's request for whether `approver` may approve that `requester` does `action` upon `resource`."""
-        human = uid("Human", approver.person_id)
-        above = [uid("Role", role) for role in sorted(approver.roles)]
-        told = {"person": approver.person_id, "assurance": approver.assurance}
-        self._entities[human["type"], human["id"]] = {"uid": human, "attrs": told, "parents": above}
+        human = _human(HumanFacts(person=approver.person_id, assurance=approver.assurance, roles=approver.roles))
+        self._entities[human["uid"]["type"], human["uid"]["id"]] = human
         target = self._reference(resource, None)
         asked = RequestFacts()
         values = _REQUEST_VALUES(asked)
@@ -130,13 +129,15 @@ class Population:
             "parents": [],
         }
         return {
-            "principal": human,
+            "principal": human["uid"],
             "action": uid("Action", APPROVE_CONSENT),
             "resource": target,
             "context": _dump({"request": {"__entity": reference}}),
         }
 
-    def _reference(self, facts: AgentFacts | ResourceFacts | Level, level: Level | None) -> dict[str, str] | None:
+    def _reference(
+        self, facts: AgentFacts | HumanFacts | ResourceFacts | Level, level: Level | None
+    ) -> dict[str, str] | None:
         """Return the reference to the entity of `facts`, adding it once; None if its name is taken by other facts."""
         seen = self._references.get((id(facts), level))
         if seen is not None:
@@ -146,6 +147,10 @@ class Population:
                 return uid("Level", facts.name)
             case AgentFacts():
                 entity = self._agent(facts, level)
+            case HumanFacts():
+                entity = _human(facts)
+            case ResourceFacts(type="Project"):
+                return uid("Project", facts.name)
             case ResourceFacts():
                 entity = self._resource(facts)
             case _:
@@ -184,6 +189,14 @@ class Population:
             context = self._contexts[content] = _dump({"request": {"__entity": reference}})
         self._seen[id(request)] = context
         return context
+
+
+def _human(human: HumanFacts) -> dict[str, Any]:
+    return {
+        "uid": uid("Human", human.person),
+        "attrs": {"person": human.person, "assurance": human.assurance},
+        "parents": [uid("Role", role) for role in sorted(human.roles)],
+    }
 
 
 def _ladder() -> list[dict[str, Any]]:

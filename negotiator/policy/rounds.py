@@ -137,6 +137,9 @@ def _satisfied(query: Query, wanted: Iterable[str], relevel: Relevel) -> Query:
 
 
 def _identified(query: Query, relevel: Relevel) -> Query:
+    """Return the question of the same agent, identified; a person is identified already."""
+    if not isinstance(query.principal, AgentFacts):
+        return query
     principal = query.principal.identified()
     level = relevel(principal)
     return replace(query, principal=principal, level=query.level if level is None else level)

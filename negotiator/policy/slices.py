@@ -6,8 +6,8 @@ Rules:
 - A policy whose principal or resource scope asks for another type, or for another resource by name, is left out.
 - What is left out could neither match nor err: a slice answers like the whole set in decision, reasons and errors.
 - Questions with the same policies share one handle.
-- A cache key holds the action, the level, and every fact that the slice reads; nothing else, so no secret, no
-  consent's id and no time.
+- A cache key holds the action, the level, and every fact that the slice reads, of a person all facts; nothing else,
+  so no secret, no consent's id and no time.
 
 Source: a law (`tests/laws/test_policy_slices.py`) holds slices to the whole set.
 """
@@ -23,7 +23,7 @@ from typing import TypeAlias
 import cedarpy
 
 from negotiator.model.decisions import Decision, Query
-from negotiator.model.facts import AgentFacts, RequestFacts, ResourceFacts
+from negotiator.model.facts import AgentFacts, HumanFacts, RequestFacts, ResourceFacts
 from negotiator.policy.bundle import Bundle
 from negotiator.policy.expressions import EVERYTHING, Reads, reads, scope_constant
 from negotiator.policy.policies import Policy, policy_set
@@ -34,7 +34,12 @@ Key: TypeAlias = Hashable
 Place: TypeAlias = "tuple[Slice, Key]"
 """Where an answer is remembered."""
 
+_Who: TypeAlias = "type[AgentFacts | HumanFacts]"
+_Kind: TypeAlias = "tuple[str, _Who, str, bool]"
+"""Action, facts of the principal, type of the resource, and whether forbids with `@finding` are left out."""
+
 _LEVEL = ("Level", "")
+_HUMAN = tuple(sorted(f.name for f in fields(HumanFacts)))
 _FIELDS: Mapping[str, frozenset[str]] = {
     "principal": frozenset(f.name for f in fields(AgentFacts)),
     "resource": frozenset(f.name for f in fields(ResourceFacts)),
@@ -78,7 +83,7 @@ class Slices:
         self._reads = {policy.id: reads(policy.body) for policy in bundle.policies.values()}
         self._handles: dict[tuple[str, ...], cedarpy.PolicySet] = {}
         self._getters: dict[tuple[str, ...], Callable[[Query], Key]] = {}
-        self._families: dict[tuple[str, str, bool], _Family] = {}
+        self._families: dict[_Kind, _Family] = {}
         self._lock = threading.Lock()
 
     def places(self, queries: Iterable[Query], *, capping: bool = False) -> list[Place | None]:
@@ -95,9 +100,9 @@ class Slices:
         for query in queries:
             resource = query.resource
             kind, name = (resource.type, resource.name) if isinstance(resource, ResourceFacts) else _LEVEL
-            family = families.get((query.action, kind, capping))
+            family = families.get((query.action, type(query.principal), kind, capping))
             if family is None or name in family.unmade:
-                family = self._made(query.action, kind, name, capping=capping)
+                family = self._made((query.action, type(query.principal), kind, capping), name)
             if family is None:
                 places.append(None)
                 continue
@@ -108,28 +113,31 @@ class Slices:
             places.append((part, key))
         return places
 
-    def _made(self, action: str, kind: str, name: str, *, capping: bool) -> _Family | None:
+    def _made(self, place: _Kind, name: str) -> _Family | None:
         """Return the family with the slice for `name` in it, made at most once; None if it does not apply."""
-        if not self._bundle.vocabulary.applies(action, kind):
+        action, who, kind, _ = place
+        if not self._bundle.vocabulary.applies(action, kind, who.entity_type):
             return None
         with self._lock:
-            candidates = self._candidates(action, kind, capping=capping)
-            family = self._families.get((action, kind, capping))
+            candidates = self._candidates(place)
+            family = self._families.get(place)
             if family is None:
                 names = {one for policy in candidates if (one := _name(policy, kind)) is not None}
-                rest = self._slice(kind, [policy for policy in candidates if _name(policy, kind) is None])
-                family = self._families[action, kind, capping] = _Family({}, names, rest)
+                rest = self._slice(who, kind, [policy for policy in candidates if _name(policy, kind) is None])
+                family = self._families[place] = _Family({}, names, rest)
             if name in family.unmade:
-                family.named[name] = self._slice(kind, [one for one in candidates if _name(one, kind) in {None, name}])
+                chosen = [one for one in candidates if _name(one, kind) in {None, name}]
+                family.named[name] = self._slice(who, kind, chosen)
                 family.unmade.discard(name)
             return family
 
-    def _candidates(self, action: str, kind: str, *, capping: bool) -> list[Policy]:
+    def _candidates(self, place: _Kind) -> list[Policy]:
+        action, who, kind, capping = place
         return [
             policy
             for policy in self._bundle.policies.values()
             if self._covers(policy, action)
-            and _suits(policy, kind)
+            and _suits(policy, who.entity_type, kind)
             and not (capping and "finding" in policy.annotations)
         ]
 
@@ -141,12 +149,12 @@ class Slices:
         shape = self._bundle.vocabulary.actions[action]
         return any(entity["id"] == action or entity["id"] in shape.groups for entity in named)
 
-    def _slice(self, kind: str, policies: Sequence[Policy]) -> Slice:
+    def _slice(self, who: _Who, kind: str, policies: Sequence[Policy]) -> Slice:
         ids = tuple(policy.id for policy in policies)
         if ids not in self._handles:
             self._handles[ids] = policy_set(policies)
         whole = Reads.union(self._reads[one] for one in ids)
-        paths = tuple(_paths(kind, whole))
+        paths = tuple(_paths(who, kind, whole))
         return Slice(
             ids=ids,
             handle=self._handles[ids],
@@ -155,12 +163,12 @@ class Slices:
         )
 
 
-def _suits(policy: Policy, kind: str) -> bool:
-    """Whether the scopes of principal and resource let an agent and that type of resource pass."""
-    agents, _ = scope_constant(policy.body["principal"])
+def _suits(policy: Policy, who: str, kind: str) -> bool:
+    """Whether the scopes of principal and resource let those types of principal and resource pass."""
+    asked, _ = scope_constant(policy.body["principal"])
     wanted, constant = scope_constant(policy.body["resource"])
     named = constant[0] if constant and constant[0] != "Project" else kind
-    return agents in {"", "Agent"} and wanted in {"", kind} and named == kind
+    return asked in {"", who} and wanted in {"", kind} and named == kind
 
 
 def _name(policy: Policy, kind: str) -> str | None:
@@ -173,13 +181,15 @@ def _name(policy: Policy, kind: str) -> str | None:
     return constant[1] if constant and constant[0] == kind != "Level" else None
 
 
-def _paths(kind: str, whole: Reads) -> Iterator[str]:
+def _paths(who: _Who, kind: str, whole: Reads) -> Iterator[str]:
     """Yield attribute paths below a query, only of facts that exist: others are absent from every question."""
     yield "level"
     if kind == "Level":
         yield "resource"
+    if who is HumanFacts:
+        yield from (f"principal.{name}" for name in _HUMAN)
     for root, wanted in (("principal", whole.principal), ("resource", whole.resource), ("request", whole.request)):
-        if root != "resource" or kind != "Level":
+        if (root != "resource" or kind != "Level") and (root != "principal" or who is AgentFacts):
             known = _FIELDS[root]
             yield from (f"{root}.{name}" for name in sorted(known if EVERYTHING in wanted else known & wanted))
 

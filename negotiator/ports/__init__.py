@@ -34,6 +34,14 @@ from negotiator.ports.aggregates import (
 )
 from negotiator.ports.environment import Clock, Disk, Ids, KeyFolder, PolicySource, Signer, Switch, Verifiers
 from negotiator.ports.meter import Meter, Unmetered
+from negotiator.ports.people import (
+    HumanAuthenticator,
+    PasswordHashes,
+    PeopleReads,
+    PeopleWrites,
+    Sealer,
+    SlowWork,
+)
 from negotiator.ports.transactions import Chore, Lane, Reader, Store, Tx
 
 __all__ = [
@@ -46,6 +54,7 @@ __all__ = [
     "ConsentReads",
     "ConsentWrites",
     "Disk",
+    "HumanAuthenticator",
     "IdempotencyReads",
     "IdempotencyWrites",
     "Ids",
@@ -59,13 +68,18 @@ __all__ = [
     "Meter",
     "NegotiationReads",
     "NegotiationWrites",
+    "PasswordHashes",
+    "PeopleReads",
+    "PeopleWrites",
     "PolicySource",
     "ProposalReads",
     "ProposalWrites",
     "Reader",
+    "Sealer",
     "Signer",
     "SiteCredentialReads",
     "SiteCredentialWrites",
+    "SlowWork",
     "StateWrites",
     "Store",
     "Switch",

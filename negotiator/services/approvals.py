@@ -306,7 +306,7 @@ def approving_code(
 
 def _approver_fault(approval: Approval, query: Query, approving: Approving) -> str:
     """Ask again who may approve, of the person as they were when they did."""
-    if not isinstance(query.resource, ResourceFacts):
+    if not isinstance(query.resource, ResourceFacts) or not isinstance(query.principal, AgentFacts):
         return "consent_mismatch"
     if query.resource.protected and approval.scope != "exact":
         return "consent_mismatch"

@@ -39,7 +39,7 @@ class Gate:
         """
         if self.inside >= self._most:
             self._suppressed.suppress("over_budget", source)
-            message = "too many declarations are being worked out; try again"
+            message = "too many wait for this; try again"
             raise OverBudgetError(message, code="over_budget", retry_after_seconds=1)
         self.inside += 1
         try:

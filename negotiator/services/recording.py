@@ -47,7 +47,7 @@ def decision_members(query: Query, decision: Decision, *, engine: str) -> dict[s
     members: dict[str, EntryValue] = {
         "decision": decision.decision,
         "code": decision.code,
-        "principal": {"type": "Agent", "id": query.principal.subject},
+        "principal": {"type": query.principal.entity_type, "id": query.principal.subject},
         "action": query.action,
         "resource": _resource(query.resource),
         "facts": facts,

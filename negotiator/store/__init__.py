@@ -13,11 +13,15 @@ from negotiator.store.key_folder import FileKeys
 from negotiator.store.keyfiles import key_file_faults
 from negotiator.store.keys import PepperVerifiers
 from negotiator.store.operator_token import OperatorToken
+from negotiator.store.password_hashes import Argon2Hashes
 from negotiator.store.schema import migrate
+from negotiator.store.sealing import AesSealer
 from negotiator.store.sql_store import SqlStore, open_store
 from negotiator.store.status import StoreStatus, status_of
 
 __all__ = [
+    "AesSealer",
+    "Argon2Hashes",
     "Copied",
     "FileKeys",
     "FileSwitch",

@@ -6,8 +6,8 @@ Rules:
   It holds no keys: those lie elsewhere and are kept elsewhere.
 - A copy goes into an empty database only; nothing is ever overwritten. Of a copy that failed nothing stays.
 - A restored database begins a new epoch in each project's ledger: an `admin` entry says from where on, and every
-  negotiation and every pending consent request of before is ended, so that what was ended or spent after the backup
-  does not come to life again. Approvals name their epoch: those of another one are void.
+  negotiation, session and pending consent request of before is ended, so that what was ended or spent after the
+  backup does not come to life again. Approvals name their epoch: those of another one are void.
 - The chain of every project is verified before the first row is written.
 
 It does not: look at checkpoints, or bring keys along.
@@ -196,6 +196,7 @@ def _begin_epoch(writing: Connection, project: str, *, clock: Clock, reason: str
         statements.END_CONSENT_REQUESTS,
         {"of_project": project, "new_state": ConsentState.EXPIRED.value, "new_ended_at": format_time(now)},
     ).rowcount
+    signed_in = writing.execute(statements.END_SESSIONS, {"of_project": project, "at": format_time(now)}).rowcount
     draft = EntryDraft(
         kind=EntryKind.ADMIN,
         members={
@@ -207,6 +208,7 @@ def _begin_epoch(writing: Connection, project: str, *, clock: Clock, reason: str
             "restored_epoch": head.epoch,
             "negotiations_ended": ended,
             "consents_ended": consents,
+            "sessions_ended": signed_in,
         },
     )
     after, placed = replace(head, epoch=head.epoch + 1).append(draft, now=now)

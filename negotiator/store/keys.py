@@ -20,8 +20,9 @@ from typing import Any, Final
 
 import jwt
 from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from jwt.utils import base64url_decode, base64url_encode
 
 from negotiator.canonical import canonical_bytes, decode_json
@@ -208,6 +209,10 @@ class PepperVerifiers:
     def matches(self, secret: str, verifier: str) -> bool:
         """Compare in constant time."""
         return hmac.compare_digest(self.verifier(secret).encode(), verifier.encode("utf-8", "surrogatepass"))
+
+    def derived(self, purpose: str) -> bytes:
+        """Return 32 bytes for another purpose, which tell nothing about the pepper (RFC 5869)."""
+        return HKDF(hashes.SHA256(), 32, salt=None, info=f"negotiator {purpose}".encode()).derive(self._pepper)
 
 
 def _is_canonical_base64url(part: str) -> bool:

@@ -23,6 +23,7 @@ from negotiator.store.aggregates import (
     SiteCredentialRows,
 )
 from negotiator.store.hot import Hot, Sql
+from negotiator.store.people_rows import PeopleRows
 
 __all__ = ["LedgerRows", "StoreReader", "octets", "read"]
 
@@ -124,6 +125,11 @@ class StoreReader:
     def approvals(self) -> ApprovalRows:
         """Approvals."""
         return ApprovalRows(self._sql, self._project)
+
+    @property
+    def people(self) -> PeopleRows:
+        """Accounts of people."""
+        return PeopleRows(self._sql, self._project)
 
     @property
     def ledger(self) -> LedgerRows:

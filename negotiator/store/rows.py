@@ -24,6 +24,7 @@ from negotiator.model.consents import Approval, ApprovalUse, ConsentRequest, Con
 from negotiator.model.facts import AgentFacts, DeclaredFacts
 from negotiator.model.keys import SigningKey
 from negotiator.model.levels import Level
+from negotiator.model.people import Assurance, Factor, FactorKind, Password, Person, Session
 from negotiator.model.records import (
     Agent,
     Credential,
@@ -46,10 +47,14 @@ __all__ = [
     "APPROVAL_USE",
     "CONSENT_REQUEST",
     "CREDENTIAL",
+    "FACTOR",
     "INTENT",
     "KEY_USE",
     "NEGOTIATION",
+    "PASSWORD",
+    "PERSON",
     "PROPOSAL",
+    "SESSION",
     "SIGNING_KEY",
     "SITE_CREDENTIAL",
     "STORED_ANSWER",
@@ -175,6 +180,7 @@ _TIME = Codec(format_time, parse_time)
 _MAYBE_TIME = Codec(_optional_time_text, _optional_time)
 _LEVEL = Codec(int, Level)
 _JSON = Codec(_json_text, orjson.loads)
+_FLAG = Codec(bool, bool)
 
 AGENT = RowShape(Agent, tables.agents, {"max_level": _LEVEL, "created_at": _TIME, "revoked_at": _MAYBE_TIME})
 SIGNING_KEY = RowShape(
@@ -265,3 +271,31 @@ APPROVAL = RowShape(
     },
 )
 APPROVAL_USE = RowShape(ApprovalUse, tables.approval_uses, {"used_at": _TIME})
+
+PERSON = RowShape(
+    Person,
+    tables.users,
+    {
+        "roles": Codec(lambda roles: ",".join(sorted(roles)), lambda text: frozenset(text.split(",")) - {""}),
+        "created_at": _TIME,
+        "disabled_at": _MAYBE_TIME,
+    },
+)
+PASSWORD = RowShape(Password, tables.passwords, {"one_time": _FLAG, "spent": _FLAG, "changed_at": _TIME})
+FACTOR = RowShape(
+    Factor,
+    tables.factors,
+    {"kind": Codec(lambda kind: str(kind.value), FactorKind), "created_at": _TIME, "used_at": _MAYBE_TIME},
+)
+SESSION = RowShape(
+    Session,
+    tables.sessions,
+    {
+        "assurance": Codec(int, Assurance),
+        "created_at": _TIME,
+        "last_seen": _TIME,
+        "stepped_up_at": _TIME,
+        "bound_at": _MAYBE_TIME,
+        "ended_at": _MAYBE_TIME,
+    },
+)

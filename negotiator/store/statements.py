@@ -33,17 +33,21 @@ from negotiator.store.tables import (
     approvals,
     consent_requests,
     credentials,
+    factors,
     idempotency,
     intents,
     ledger_entries,
     ledger_head,
     negotiations,
+    passwords,
     project_state,
     projects,
     proposals,
+    sessions,
     signing_keys,
     site_credentials,
     stored_answers,
+    users,
 )
 
 __all__ = [
@@ -52,22 +56,31 @@ __all__ = [
     "ADD_CONSENT_REQUEST",
     "ADD_CREDENTIAL",
     "ADD_ENTRY",
+    "ADD_FACTOR",
     "ADD_HEAD",
     "ADD_NEGOTIATION",
+    "ADD_PASSWORD",
     "ADD_PROJECT",
     "ADD_PROPOSAL",
+    "ADD_SESSION",
     "ADD_SIGNING_KEY",
     "ADD_SITE_CREDENTIAL",
     "ADD_STATE",
+    "ADD_USER",
+    "ADVANCE_FACTOR",
     "AGENTS",
     "AGENT_NAMED",
     "AGENT_WITH_CREDENTIAL",
     "APPROVAL",
     "APPROVAL_USES",
+    "CHANGE_PASSWORD",
     "CHANGE_STATE",
+    "CHANGE_USER",
     "CLAIM_APPROVAL",
     "CLAIM_CREDENTIAL",
     "CLAIM_NEGOTIATION",
+    "CLAIM_PASSWORD",
+    "CLAIM_SESSION",
     "CLAIM_SIGNING_KEY",
     "CLAIM_SITE_CREDENTIAL",
     "CLOSE_INTENT",
@@ -86,11 +99,16 @@ __all__ = [
     "END_NEGOTIATION",
     "END_NEGOTIATIONS",
     "END_NEGOTIATIONS_OF_KEY",
+    "END_SESSION",
+    "END_SESSIONS",
+    "END_SESSIONS_OF_USER",
     "ENTRY_LEAF_HASH",
     "ENTRY_LINES",
+    "FACTORS_OF_USER",
     "FORGET_ANSWERS",
     "FORGET_KEYS",
     "FORGET_NEGOTIATIONS",
+    "FORGET_SESSIONS",
     "HEAD",
     "IDENTICAL_NEGOTIATION",
     "INTENT",
@@ -108,11 +126,14 @@ __all__ = [
     "NEGOTIATIONS_OF_SUBJECT",
     "OPEN_INTENT",
     "OPEN_INTENTS_OF_OTHERS",
+    "PASSWORD",
     "PASS_KEY_ON",
     "PROJECT",
     "PROJECTS",
     "PROPOSAL",
     "PROPOSALS_OF_SUBJECT",
+    "REHASH_PASSWORD",
+    "REMOVE_FACTOR",
     "RENEW_INTENTS",
     "RETIRE_SIGNING_KEY",
     "REVOKE_AGENT",
@@ -120,16 +141,24 @@ __all__ = [
     "REVOKE_CREDENTIALS",
     "REVOKE_SITE_CREDENTIAL",
     "ROTATE_SIGNING_KEY",
+    "SESSION",
+    "SESSIONS_OF_USER",
     "SETTLE_INTENT",
     "SIGNING_KEYS",
     "SITE_CREDENTIAL",
     "SITE_CREDENTIALS",
     "SPEND_APPROVAL",
+    "SPEND_PASSWORD",
     "STATE",
     "STORED_ANSWER",
     "TAKE_KEY",
+    "TOUCH_SESSION",
     "UNFINISHED_INTENTS",
+    "USER",
+    "USERS",
+    "USER_NAMED",
     "USE_APPROVAL",
+    "USE_FACTOR",
 ]
 
 MAX_LISTED = 100
@@ -550,4 +579,110 @@ REVOKE_APPROVAL = (
     update(approvals)
     .where(_ours(approvals), _this_approval, approvals.c.revoked_at.is_(None))
     .values(revoked_at=bindparam("new_revoked_at"), revoked_by=bindparam("new_revoked_by"))
+)
+
+# People
+
+_this_password = (passwords.c.user_id == bindparam("of_user")) & (passwords.c.verifier == bindparam("old_verifier"))
+_this_session = sessions.c.session_sha256 == bindparam("of_session")
+_unended = sessions.c.ended_at.is_(None)
+_this_factor = (factors.c.factor_id == bindparam("of_factor")) & (factors.c.user_id == bindparam("of_user"))
+
+USERS = _select(users).order_by(users.c.created_at, users.c.user_id)
+USER = _select(users, users.c.user_id == bindparam("of_user"))
+USER_NAMED = _select(users, users.c.name == bindparam("of_name"))
+ADD_USER = insert(users).from_select(
+    [column.name for column in users.c],
+    select(*_values(users)).where(
+        ~exists().where(users.c.project_id == bindparam("project_id"), users.c.name == bindparam("name"))
+    ),
+)
+CHANGE_USER = (
+    update(users)
+    .where(_ours(users), users.c.user_id == bindparam("of_user"))
+    .values(roles=bindparam("new_roles"), disabled_at=bindparam("new_disabled_at"))
+)
+
+PASSWORD = _select(passwords, passwords.c.user_id == bindparam("of_user"))
+ADD_PASSWORD = insert(passwords)
+CHANGE_PASSWORD = (
+    update(passwords)
+    .where(_ours(passwords), passwords.c.user_id == bindparam("of_user"))
+    .values(
+        verifier=bindparam("new_verifier"),
+        one_time=bindparam("new_one_time"),
+        spent=literal(False),  # noqa: FBT003 - a column's value
+        changed_at=bindparam("new_changed_at"),
+    )
+)
+REHASH_PASSWORD = update(passwords).where(_ours(passwords), _this_password).values(verifier=bindparam("new_verifier"))
+SPEND_PASSWORD = (
+    update(passwords)
+    .where(_ours(passwords), _this_password, passwords.c.one_time.is_(True), passwords.c.spent.is_(False))
+    .values(spent=literal(True))  # noqa: FBT003 - a column's value
+)
+CLAIM_PASSWORD = select(literal(1)).where(_ours(passwords), _this_password, passwords.c.spent.is_(False))
+
+FACTORS_OF_USER = _select(factors, factors.c.user_id == bindparam("of_user")).order_by(
+    factors.c.created_at, factors.c.factor_id
+)
+ADD_FACTOR = insert(factors).from_select(
+    [column.name for column in factors.c],
+    select(*_values(factors)).where(
+        ~exists().where(
+            factors.c.project_id == bindparam("project_id"),
+            factors.c.credential_id == bindparam("credential_id"),
+            factors.c.credential_id != literal(""),
+        )
+    ),
+)
+REMOVE_FACTOR = delete(factors).where(_ours(factors), _this_factor)
+ADVANCE_FACTOR = (
+    update(factors)
+    .where(_ours(factors), _this_factor, factors.c.counter < bindparam("new_counter"))
+    .values(counter=bindparam("new_counter"), used_at=bindparam("new_used_at"))
+)
+USE_FACTOR = (
+    update(factors)
+    .where(_ours(factors), _this_factor, factors.c.counter == literal(0))
+    .values(used_at=bindparam("new_used_at"))
+)
+
+SESSION = _select(sessions, _this_session)
+SESSIONS_OF_USER = _select(
+    sessions, sessions.c.user_id == bindparam("of_user"), _unended, sessions.c.created_at > bindparam("since")
+).order_by(sessions.c.created_at.desc(), sessions.c.session_sha256)
+ADD_SESSION = insert(sessions)
+TOUCH_SESSION = (
+    update(sessions)
+    .where(_ours(sessions), _this_session, _unended, sessions.c.last_seen <= bindparam("seen_before"))
+    .values(last_seen=bindparam("new_last_seen"))
+)
+CLAIM_SESSION = (
+    select(literal(1))
+    .select_from(sessions)
+    .join(users, (users.c.project_id == sessions.c.project_id) & (users.c.user_id == sessions.c.user_id))
+    .where(
+        _ours(sessions),
+        _this_session,
+        _unended,
+        sessions.c.created_at > bindparam("since"),
+        users.c.disabled_at.is_(None),
+    )
+)
+END_SESSION = update(sessions).where(_ours(sessions), _this_session, _unended).values(ended_at=bindparam("at"))
+END_SESSIONS_OF_USER = (
+    update(sessions)
+    .where(_ours(sessions), sessions.c.user_id == bindparam("of_user"), _unended)
+    .values(ended_at=bindparam("at"))
+)
+END_SESSIONS = update(sessions).where(_ours(sessions), _unended).values(ended_at=bindparam("at"))
+FORGET_SESSIONS = delete(sessions).where(
+    _ours(sessions),
+    sessions.c.session_sha256.in_(
+        select(sessions.c.session_sha256)
+        .where(_ours(sessions), sessions.c.created_at < bindparam("before"))
+        .order_by(sessions.c.created_at)
+        .limit(bindparam("most", type_=Integer))
+    ),
 )

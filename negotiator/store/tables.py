@@ -35,18 +35,22 @@ __all__ = [
     "approvals",
     "consent_requests",
     "credentials",
+    "factors",
     "idempotency",
     "intents",
     "ledger_entries",
     "ledger_head",
     "metadata",
     "negotiations",
+    "passwords",
     "project_state",
     "projects",
     "proposals",
+    "sessions",
     "signing_keys",
     "site_credentials",
     "stored_answers",
+    "users",
 ]
 
 metadata = MetaData()
@@ -64,6 +68,7 @@ _ROUTE = _text(1024)
 _WORD = _text(32)
 _SHA256 = _text(64)
 _TIME = _text(27)
+_CREDENTIAL = _text(1_364)
 
 
 projects = Table(
@@ -377,6 +382,92 @@ approval_uses = Table(
     ),
 )
 """Which decisions spent an approval."""
+
+
+users = Table(
+    "users",
+    metadata,
+    Column("project_id", _ID, nullable=False),
+    Column("user_id", _ID, nullable=False),
+    Column("name", _ID, nullable=False),
+    Column("person", _NAME, nullable=False),
+    Column("roles", _NAME, nullable=False),
+    Column("locale", _WORD, nullable=False),
+    Column("created_at", _TIME, nullable=False),
+    Column("disabled_at", _TIME),
+    PrimaryKeyConstraint("project_id", "user_id", name="pk_users"),
+    ForeignKeyConstraint(["project_id"], ["projects.project_id"], name="fk_users_projects"),
+)
+"""Accounts of people. A name is given once and for ever; nobody is deleted."""
+
+Index("uq_users_name", users.c.project_id, users.c.name, unique=True)
+
+
+passwords = Table(
+    "passwords",
+    metadata,
+    Column("project_id", _ID, nullable=False),
+    Column("user_id", _ID, nullable=False),
+    Column("verifier", _SUBJECT, nullable=False),
+    Column("one_time", Boolean, nullable=False),
+    Column("spent", Boolean, nullable=False),
+    Column("changed_at", _TIME, nullable=False),
+    PrimaryKeyConstraint("project_id", "user_id", name="pk_passwords"),
+    ForeignKeyConstraint(["project_id", "user_id"], ["users.project_id", "users.user_id"], name="fk_passwords_users"),
+)
+"""Argon2id verifiers of passwords; the passwords are nowhere."""
+
+
+factors = Table(
+    "factors",
+    metadata,
+    Column("project_id", _ID, nullable=False),
+    Column("factor_id", _ID, nullable=False),
+    Column("user_id", _ID, nullable=False),
+    Column("kind", _WORD, nullable=False),
+    Column("label", _ID, nullable=False),
+    Column("secret", Text, nullable=False),
+    Column("credential_id", _CREDENTIAL, nullable=False),
+    Column("counter", BigInteger, nullable=False),
+    Column("created_at", _TIME, nullable=False),
+    Column("used_at", _TIME),
+    PrimaryKeyConstraint("project_id", "factor_id", name="pk_factors"),
+    ForeignKeyConstraint(["project_id", "user_id"], ["users.project_id", "users.user_id"], name="fk_factors_users"),
+)
+"""Second factors. The secret of a one-time code is sealed with a key that lies outside the database."""
+
+Index("ix_factors_user", factors.c.project_id, factors.c.user_id)
+Index(
+    "uq_factors_credential",
+    factors.c.project_id,
+    factors.c.credential_id,
+    unique=True,
+    sqlite_where=factors.c.credential_id != "",
+    postgresql_where=factors.c.credential_id != "",
+)
+
+
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("project_id", _ID, nullable=False),
+    Column("session_sha256", _SHA256, nullable=False),
+    Column("user_id", _ID, nullable=False),
+    Column("assurance", Integer, nullable=False),
+    Column("csrf_secret", _ID, nullable=False),
+    Column("created_at", _TIME, nullable=False),
+    Column("last_seen", _TIME, nullable=False),
+    Column("stepped_up_at", _TIME, nullable=False),
+    Column("bound_object", _SHA256, nullable=False),
+    Column("bound_at", _TIME),
+    Column("ended_at", _TIME),
+    PrimaryKeyConstraint("project_id", "session_sha256", name="pk_sessions"),
+    ForeignKeyConstraint(["project_id", "user_id"], ["users.project_id", "users.user_id"], name="fk_sessions_users"),
+)
+"""Browsers in which somebody is signed in; the id is nowhere, only its digest."""
+
+Index("ix_sessions_user", sessions.c.project_id, sessions.c.user_id, sessions.c.created_at)
+Index("ix_sessions_created", sessions.c.project_id, sessions.c.created_at)
 
 
 ledger_head = Table(

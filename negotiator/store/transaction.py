@@ -41,6 +41,7 @@ from negotiator.store.aggregates import (
 )
 from negotiator.store.database import Database
 from negotiator.store.hot import Hot, Sql
+from negotiator.store.people_rows import PeopleRows
 from negotiator.store.rows import bounded
 
 __all__ = ["Batch", "TransactionLostError", "UnitTx", "entry_row"]
@@ -189,6 +190,11 @@ class UnitTx:
     def approvals(self) -> ApprovalRows:
         """Approvals."""
         return ApprovalRows(self._sql, self.project)
+
+    @property
+    def people(self) -> PeopleRows:
+        """Accounts of people."""
+        return PeopleRows(self._sql, self.project)
 
     @property
     def state(self) -> StateRows:

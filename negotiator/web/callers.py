@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 from starlette.types import Scope
 
 from negotiator.model.governed import CallerClass
+from negotiator.model.people import HumanClaim
 from negotiator.web.enforcement_port import HumanAuthenticator
 from negotiator.web.headers import AGENT_HEADER_PREFIX, header_lines
 
@@ -89,4 +90,6 @@ class Callers:
         except Exception:  # noqa: BLE001 - the hook is the site's code; without an answer nobody is human
             _log.exception("the human_authenticator failed; the caller is treated as unknown")
             return ""
+        if isinstance(person, HumanClaim):
+            person = person.person
         return person if isinstance(person, str) else ""

@@ -8,13 +8,15 @@ from typing import Protocol, TypeAlias
 from starlette.types import ASGIApp, Scope
 
 from negotiator.model.governed import GovernedRequest, Outcome, Standing, Verdict
+from negotiator.model.people import HumanClaim
 from negotiator.model.routes import RouteRule, UnmatchedRules
 from negotiator.ports import Meter
 
 __all__ = ["Enforcement", "Gateway", "HumanAuthenticator", "Standings"]
 
-HumanAuthenticator: TypeAlias = Callable[[Scope], "Awaitable[str | None] | str | None"]
-"""The site's hook: the id of the person who is signed in, or None. It may be a coroutine function."""
+HumanAuthenticator: TypeAlias = Callable[[Scope], "Awaitable[HumanClaim | str | None] | HumanClaim | str | None"]
+"""The site's hook: who is signed in (`ports.HumanAuthenticator`), or only that person's id, or None. It may be a
+coroutine function."""
 
 
 class Enforcement(Protocol):

@@ -9,7 +9,6 @@ same way and must be found: so the search is known to find.
 
 from __future__ import annotations
 
-import base64
 import io
 import json
 import logging
@@ -21,7 +20,6 @@ from typing import Any, Final
 
 import httpx
 import pytest
-from sqlalchemy import MetaData, create_engine, select
 
 from negotiator.canonical import sha256_hex
 from negotiator.model.levels import PROFILE_OF_LEVEL, Level
@@ -29,6 +27,7 @@ from negotiator.shipped import load_catalog
 from negotiator.web.access_log import AccessLog
 from negotiator.web.discovery.endpoints import ENDPOINTS
 from negotiator.web.log_lines import log_handler
+from tests.support.canaries import every_row, forms
 from tests.support.house import PREFIX, House, house
 
 KEPT: Final = {"correlation": "kept-correlation-7f3a", "trace": "ab" * 16}
@@ -100,28 +99,6 @@ PLANTED: Final[Mapping[str, Sent]] = {
 def secret_of(name: str) -> str:
     """Return a secret that has every character a grammar of ours allows, and no other meaning."""
     return f"canary-{sha256_hex(name.encode())[:20]}"
-
-
-def forms(secret: str) -> list[bytes]:
-    """Return how a secret may stand somewhere: plain, in hex, in either base64."""
-    raw = secret.encode()
-    return [raw, raw.hex().encode(), base64.b64encode(raw).rstrip(b"="), base64.urlsafe_b64encode(raw).rstrip(b"=")]
-
-
-def every_row(url: str) -> bytes:
-    """Return all values of all tables, and of a file every byte."""
-    engine = create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
-    tables = MetaData()
-    try:
-        with engine.connect() as connection:
-            tables.reflect(connection)
-            rows = [row for table in tables.sorted_tables for row in connection.execute(select(table))]
-    finally:
-        engine.dispose()
-    assert len(tables.sorted_tables) > 5
-    values = b"\n".join(each if isinstance(each, bytes) else str(each).encode() for row in rows for each in row)
-    file = Path(engine.url.database or "")
-    return values + b"".join(each.read_bytes() for each in file.parent.glob(f"{file.name}*") if each.is_file())
 
 
 async def use_real_ones(built: House, client: httpx.AsyncClient) -> tuple[dict[str, str], list[httpx.Response]]:

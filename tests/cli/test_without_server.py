@@ -37,6 +37,7 @@ WITHOUT = (sys.executable, "-c", _BLOCKED)
         ("policy", "check"),
         ("routes", "check"),
         ("serve",),
+        ("user", "list"),
     ],
     ids=" ".join,
 )

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from negotiator.model.actions import AGENT_ACTIONS
 from negotiator.model.decisions import Query
-from negotiator.model.facts import AgentFacts, RequestFacts, ResourceFacts
+from negotiator.model.facts import AgentFacts, HumanFacts, RequestFacts, ResourceFacts
 from negotiator.model.levels import ABILITIES, Level
 from negotiator.policy import Bundle, Engine
 from negotiator.policy.entities import Ground, Population
@@ -32,10 +32,12 @@ PRINCIPALS = (
     'principal in Uaix::Level::"L3"',
     'principal is Uaix::Agent in Uaix::Level::"L2"',
     'principal in Uaix::Project::"default"',
+    'principal in Uaix::Role::"admin"',
+    'principal == Uaix::Human::"ada"',
 )
 ACTIONS = (
     "action",
-    *(f'action == Uaix::Action::"{name}"' for name in ("post", "read_json", "call_tool", "write_memory", "declare")),
+    *(f'action == Uaix::Action::"{name}"' for name in ("post", "read_json", "call_tool", "read_ledger", "declare")),
     *(f'action in Uaix::Action::"{name}"' for name in ("read", "write_like", "memory", "post")),
     'action in [Uaix::Action::"read", Uaix::Action::"publish"]',
 )
@@ -48,6 +50,7 @@ RESOURCES = (
     'resource == Uaix::Tool::"shop"',
     'resource is Uaix::Resource in Uaix::Project::"default"',
     'resource in Uaix::Project::"other"',
+    'resource == Uaix::Project::"default"',
     'resource in Uaix::Level::"L3"',
     'resource == Uaix::Level::"L2"',
 )
@@ -55,6 +58,10 @@ CONDITIONS = (
     "true",
     "principal.verified",
     "principal.max_level > 2",
+    "principal.assurance > 2",
+    'principal.person == "ada"',
+    'principal in Uaix::Role::"admin"',
+    '[Uaix::Role::"admin"].contains(Uaix::Role::"admin") && principal is Uaix::Human in Uaix::Role::"auditor"',
     'principal.operated_by == "person:1"',
     'principal has operated_by && principal.operated_by == "person:1"',
     'principal == Uaix::Agent::"agent:1"',
@@ -100,6 +107,12 @@ agents = st.builds(
     operated_by=st.sampled_from(["", "person:1"]),
     **dict.fromkeys(ABILITIES, flags),
 )
+humans = st.builds(
+    HumanFacts,
+    person=st.sampled_from(["ada", "eve"]),
+    assurance=st.integers(1, 4),
+    roles=st.frozensets(st.sampled_from(["admin", "auditor"])),
+)
 resources = st.builds(
     ResourceFacts,
     type=st.sampled_from(["Resource", "Tool", "MemoryRecord"]),
@@ -121,6 +134,10 @@ requests = st.builds(
 @st.composite
 def questions(draw: st.DrawFn) -> Query:
     principal, request = draw(agents), draw(requests)
+    if draw(st.integers(0, 3)) == 0:
+        who, action = draw(st.sampled_from([humans, agents])), draw(st.sampled_from(["read_ledger", "manage_users"]))
+        project = ResourceFacts(type="Project", name="default")
+        return Query(principal=draw(who), level=None, action=action, resource=project, request=request)
     if draw(st.integers(0, 4)) == 0:
         action = draw(st.sampled_from(["declare", "advise"]))
         return Query(
@@ -182,6 +199,13 @@ POST = Query(
     request=RequestFacts(),
 )
 CALL = replace(POST, action="call_tool", resource=ResourceFacts(type="Tool", name="shop"))
+READ_LEDGER = Query(
+    principal=HumanFacts(person="ada", assurance=3),
+    level=None,
+    action="read_ledger",
+    resource=ResourceFacts(type="Project", name="default"),
+    request=RequestFacts(),
+)
 DECLARE = replace(POST, action="declare", resource=Level.L2, level=None)
 
 
@@ -192,7 +216,7 @@ def test_no_fact_that_a_rule_reads_is_missing_from_the_key(rule: tuple[str, str,
     bundle = unchecked(f'@id("all") permit (principal, action, resource); {text}')
     engine = Engine(bundle)
     outcomes = set()
-    for base in (POST, CALL, DECLARE):
+    for base in (POST, CALL, DECLARE, READ_LEDGER):
         for query in [base, *neighbours(base), base]:
             allowed, reasons, errors = whole_set(bundle, query)
             decision = engine.decide(query)
@@ -225,6 +249,9 @@ CHANGES: dict[str, Sequence[Any]] = {
     "max_level": [1, 5],
     "name": ["comments", "-"],
     "reviews": [1, 2],
+    "person": ["eve"],
+    "assurance": [1, 4],
+    "roles": [frozenset({"admin"}), frozenset({"auditor"})],
     "tags": [{"arg:amount": "1"}, {"arg:amount": "2"}, {"api_token": "1"}, {"anonymous": "1"}],
 }
 CONSTANT = frozenset(

@@ -14,6 +14,7 @@ from negotiator.model.entries import EntryDraft, EntryKind, EntryPosition
 from negotiator.model.facts import AgentFacts, DeclaredFacts
 from negotiator.model.keys import SigningKey
 from negotiator.model.levels import Level
+from negotiator.model.people import Assurance, Factor, FactorKind, Password, Person, Session
 from negotiator.model.records import (
     Agent,
     Credential,
@@ -123,6 +124,44 @@ def negotiation(negotiation_id: str = "n1", **changes: object) -> Negotiation:
         "expires_at": START + timedelta(hours=1),
     }
     return Negotiation(**values | changes)  # type: ignore[arg-type]
+
+
+def person(user_id: str = "u1", name: str = "ada", *roles: str) -> Person:
+    return Person(
+        user_id=user_id,
+        name=name,
+        person=name,
+        roles=frozenset(roles or ("admin", "approver")),
+        locale="",
+        created_at=START,
+    )
+
+
+def password(user_id: str = "u1", *, one_time: bool = True) -> Password:
+    return Password(user_id=user_id, verifier="v1", one_time=one_time, spent=False, changed_at=START)
+
+
+def factor(factor_id: str = "f1", user_id: str = "u1", **changes: object) -> Factor:
+    values: dict[str, object] = {
+        "kind": FactorKind.WEBAUTHN if changes.get("credential_id") else FactorKind.TOTP,
+        "label": "phone",
+        "secret": "sealed",
+        "credential_id": "",
+        "counter": 0,
+        "created_at": START,
+    }
+    return Factor(factor_id=factor_id, user_id=user_id, **values | changes)  # type: ignore[arg-type]
+
+
+def session(session_sha256: str = HASH, user_id: str = "u1", **changes: object) -> Session:
+    values: dict[str, object] = {
+        "assurance": Assurance.PASSWORD,
+        "csrf_secret": "c" * 43,
+        "created_at": START,
+        "last_seen": START,
+        "stepped_up_at": START,
+    }
+    return Session(session_sha256=session_sha256, user_id=user_id, **values | changes)  # type: ignore[arg-type]
 
 
 def intent(decision_id: str = "d1") -> Intent:
