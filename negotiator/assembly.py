@@ -32,6 +32,7 @@ from negotiator.services.answers import SUPPORT_BOUNDARY
 from negotiator.services.approvals import Approvals
 from negotiator.services.asking import ConsentTerms
 from negotiator.services.audit import Audit
+from negotiator.services.brought import EvidenceUse
 from negotiator.services.budgets import Budgets
 from negotiator.services.callers import Callers
 from negotiator.services.consent_decisions import ConsentDecisions, expiry_chore
@@ -40,6 +41,8 @@ from negotiator.services.consents import Consents
 from negotiator.services.delays import Delays
 from negotiator.services.effect_list import EffectList
 from negotiator.services.enforcement import Enforcement
+from negotiator.services.evidence import Evidences, EvidenceTerms
+from negotiator.services.evidence_administration import EvidenceAdministration
 from negotiator.services.gate import Gate
 from negotiator.services.governance import Governance
 from negotiator.services.key_administration import KeyAdministration
@@ -59,6 +62,9 @@ from negotiator.services.site_credentials import SiteCredentials
 from negotiator.services.standing import Standings
 from negotiator.services.step_up import StepUp
 from negotiator.services.suppressed import Suppressed
+from negotiator.services.task_list import TaskList
+from negotiator.services.task_moves import task_sweep
+from negotiator.services.tasks import Tasks, TaskTerms
 from negotiator.services.watch import Watch
 from negotiator.shipped import load_catalog, shipped_folder
 from negotiator.store import (
@@ -67,6 +73,7 @@ from negotiator.store import (
     FileKeys,
     FileSwitch,
     FolderDisk,
+    JwsAttestations,
     OperatorToken,
     PepperVerifiers,
     PolicyFolder,
@@ -289,6 +296,7 @@ class Negotiator:
         store.attend(forgetting(lifetime))
         store.attend(expiry_chore())
         store.attend(sweeping())
+        store.attend(task_sweep())
         return store
 
     @cached_property
@@ -393,6 +401,7 @@ class Negotiator:
             budgets=self.budgets,
             room=self.room,
             approvals=self.approvals,
+            evidence=self.evidence_use,
             clock=self.clock,
             ids=self.ids,
             prefix=self.prefix,
@@ -423,6 +432,7 @@ class Negotiator:
                 surface=surface_of(self.routes),
                 most_live=settings.limits.negotiations_per_agent,
                 consent_url=f"{self.public_url or ''}{self.prefix}/consents",
+                evidence_url=f"{self.public_url or ''}{self.prefix}/evidence",
             ),
             meter=self.meter,
         )
@@ -431,6 +441,80 @@ class Negotiator:
     def proposals(self) -> Proposals:
         """Memory proposals, as their authors see them."""
         return Proposals(store=self.store, callers=self.callers)
+
+    @cached_property
+    def evidence_use(self) -> EvidenceUse:
+        """What evidence that a request names is worth."""
+        return EvidenceUse(self.store)
+
+    @cached_property
+    def evidence_terms(self) -> EvidenceTerms:
+        """What the configuration fixes for evidence."""
+        limits = self.settings.limits
+        return EvidenceTerms(
+            max_bytes=self.settings.max_evidence_bytes,
+            max_items=limits.evidence_per_agent,
+            max_total_bytes=limits.evidence_mebibytes_per_agent << 20,
+        )
+
+    @cached_property
+    def evidence(self) -> Evidences:
+        """Evidence, as agents hand it in."""
+        return Evidences(
+            store=self.store,
+            callers=self.callers,
+            policies=self.policies,
+            catalog=self.catalog,
+            attestations=JwsAttestations(),
+            clock=self.clock,
+            ids=self.ids,
+            terms=self.evidence_terms,
+            max_message_bytes=self.settings.max_message_bytes,
+        )
+
+    @cached_property
+    def evidence_administration(self) -> EvidenceAdministration:
+        """Evidence and its issuers, for operators."""
+        return EvidenceAdministration(
+            store=self.store,
+            attestations=JwsAttestations(),
+            clock=self.clock,
+            project=self.settings.project,
+            terms=self.evidence_terms,
+        )
+
+    @property
+    def max_evidence_bytes(self) -> int:
+        """The largest evidence that the API reads."""
+        return self.settings.max_evidence_bytes
+
+    @cached_property
+    def tasks(self) -> Tasks:
+        """Long tasks."""
+        return Tasks(
+            store=self.store,
+            callers=self.callers,
+            policies=self.policies,
+            evidence=self.evidence_use,
+            catalog=self.catalog,
+            clock=self.clock,
+            ids=self.ids,
+            budgets=self.budgets,
+            room=self.room,
+            governance=self.governance,
+            terms=TaskTerms(
+                prefix=self.prefix,
+                max_open=self.settings.limits.open_tasks_per_agent,
+                lifetime=timedelta(days=self.settings.task_lifetime_days),
+                max_message_bytes=self.settings.max_message_bytes,
+            ),
+            meter=self.meter,
+        )
+
+    @cached_property
+    def task_list(self) -> TaskList:
+        """Long tasks, for operators."""
+        return TaskList(self.store)
 
     @cached_property
     def site_credentials(self) -> SiteCredentials:

@@ -31,15 +31,21 @@ COMMANDS = MappingProxyType(
         "effects": ("negotiator.cli.effects", "Effects without a known outcome."),
         "demo": ("negotiator.cli.demo", "Tell the main job as a story over real HTTP."),
         "doctor": ("negotiator.cli.doctor", "Check everything, say what to do, change nothing."),
+        "evidence": ("negotiator.cli.evidence", "Hand in evidence, list it, and say whose word counts for it."),
         "init": ("negotiator.cli.init", "Write a configuration and the shipped policies to FOLDER, for editing."),
         "key": ("negotiator.cli.keys", "List the keys that sign, make, rotate and retire them."),
         "ledger": ("negotiator.cli.ledger", "Read and verify the ledger."),
+        "parity": (
+            "negotiator.cli.parity",
+            "Compare the page at URL with its JSON twin and keep the record as evidence.",
+        ),
         "policy": ("negotiator.cli.policies", "Check policies before they decide anything."),
         "record": ("negotiator.cli.records", "Check, convert and digest UAI-1 messages."),
         "routes": ("negotiator.cli.routes", "Check the route rules."),
         "site": ("negotiator.cli.site_credentials", "Credentials with which the site settles effects."),
         "store": ("negotiator.cli.store", "Look after the database: migrate, status, backup, restore."),
         "user": ("negotiator.cli.people", "Accounts of people: passwords, second factors, roles."),
+        "task": ("negotiator.cli.tasks", "Look at long tasks."),
         "serve": ("negotiator.cli.serve", "Serve a website behind the negotiator."),
     }
 )

@@ -178,6 +178,9 @@ class BudgetSettings(_Strict):
     requests_per_source_and_minute: int = _budget("requests_per_source_and_minute")
     requests_per_agent_and_minute: int = _budget("requests_per_agent_and_minute")
     refusals_per_source_and_minute: int = _budget("refusals_per_source_and_minute")
+    open_tasks_per_agent: int = _budget("open_tasks_per_agent")
+    evidence_per_agent: int = _budget("evidence_per_agent")
+    evidence_mebibytes_per_agent: int = _budget("evidence_mebibytes_per_agent")
     negotiations_kept_days: int = _budget("negotiations_kept_days")
     free_mebibytes: int = _budget("free_mebibytes")
 
@@ -198,6 +201,8 @@ class Settings(_Strict):
         operator_token_file: holds the token with which `metrics` and details of `readyz` answer beyond loopback.
         token_lifetime_seconds: how long a negotiation holds, at most an hour.
         max_message_bytes: larger messages are 413.
+        max_evidence_bytes: larger evidence is 413.
+        task_lifetime_days: how far ahead the expiry of a task may lie.
         effect_lease_seconds: how long an effect stands without a sign of life of its process before it is ended.
         trusted_proxies: networks of the proxies in front of us; their `X-Forwarded-For` tells where requests come from.
         key_lifetime_hours: how long an idempotency key and the answer behind it are kept.
@@ -224,6 +229,8 @@ class Settings(_Strict):
     operator_token_file: Path | None = None
     token_lifetime_seconds: int = Field(default=3600, ge=60, le=3600)
     max_message_bytes: int = Field(default=65_536, ge=1024, le=262_144)
+    max_evidence_bytes: int = Field(default=262_144, ge=1024, le=1_048_576)
+    task_lifetime_days: int = Field(default=7, ge=1, le=366)
     effect_lease_seconds: int = Field(default=30, ge=3, le=600)
     trusted_proxies: tuple[str, ...] = ()
     key_lifetime_hours: int = Field(default=24, ge=1, le=8760)

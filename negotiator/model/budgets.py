@@ -65,6 +65,13 @@ class Limits:
         "answered as before, without `UAIX-Decision`, and counted in one `suppressed` entry a minute",
         least=0,
     )
+    open_tasks_per_agent: int = _budget(
+        50, "tasks of one agent that have not ended", "429 `over_budget`: report on one of them first"
+    )
+    evidence_per_agent: int = _budget(
+        1_000, "pieces of evidence that one agent has handed in", "409 `evidence_quota_reached`: withdraw some"
+    )
+    evidence_mebibytes_per_agent: int = _budget(64, "what they may hold in all", "the same")
     negotiations_kept_days: int = _budget(
         30, "how long a negotiation that is over is kept; the ledger keeps its entry", "deleted, 500 a minute at most"
     )

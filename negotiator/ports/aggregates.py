@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from negotiator.model.consents import Approval, ApprovalUse, ConsentRequest, ConsentState
+from negotiator.model.evidence import Evidence, EvidenceIssuer, EvidenceLink
 from negotiator.model.keys import SigningKey
 from negotiator.model.levels import Level
 from negotiator.model.records import (
@@ -23,6 +24,7 @@ from negotiator.model.records import (
     SiteCredential,
     StoredAnswer,
 )
+from negotiator.model.tasks import Task
 
 __all__ = [
     "AgentReads",
@@ -31,6 +33,8 @@ __all__ = [
     "ApprovalWrites",
     "ConsentReads",
     "ConsentWrites",
+    "EvidenceReads",
+    "EvidenceWrites",
     "IdempotencyReads",
     "IdempotencyWrites",
     "IntentReads",
@@ -45,6 +49,8 @@ __all__ = [
     "SiteCredentialReads",
     "SiteCredentialWrites",
     "StateWrites",
+    "TaskReads",
+    "TaskWrites",
 ]
 
 
@@ -334,6 +340,96 @@ class ApprovalWrites(ApprovalReads, Protocol):
 
     def revoke(self, approval_id: str, *, at: datetime, by: str) -> bool:
         """Revoke it; False if it was revoked already or is unknown."""
+        ...
+
+
+class TaskReads(Protocol):
+    """Long tasks."""
+
+    def get(self, task_id: str) -> Task | None: ...
+
+    def of_subject(self, subject: str) -> Sequence[Task]:
+        """Return the tasks of `subject`, newest first, at most 100."""
+        ...
+
+    def all(self) -> Sequence[Task]:
+        """Return the tasks of every agent, newest first, at most 1,000."""
+        ...
+
+
+class TaskWrites(TaskReads, Protocol):
+    """Changes to long tasks."""
+
+    def of_decision(self, decision_id: str) -> Task | None:
+        """Return the task that a decision let begin."""
+        ...
+
+    def add(self, task: Task) -> None:
+        """Store it, and forget the oldest ended ones of its subject beyond 1,000."""
+        ...
+
+    def change(self, old: Task, new: Task) -> bool:
+        """Claim and change: the task is still in the state of `old`."""
+        ...
+
+    def due(self, at: datetime) -> Sequence[Task]:
+        """Return the tasks that time moves by then, those first that were due first, at most 500."""
+        ...
+
+    def open_count(self, subject: str) -> int:
+        """Return how many tasks of `subject` have not ended."""
+        ...
+
+
+class EvidenceReads(Protocol):
+    """Evidence, its links, and those who may attest."""
+
+    def get(self, evidence_id: str) -> Evidence | None:
+        """Return the content; who may see it is for the links to say."""
+        ...
+
+    def links(self, evidence_id: str, subject: str) -> Sequence[EvidenceLink]:
+        """Return the links by which `subject` may use it now: none of an issuer that was revoked."""
+        ...
+
+    def all_links(self) -> Sequence[EvidenceLink]:
+        """Return every link, also of revoked issuers, newest first, at most 1,000."""
+        ...
+
+    def issuers(self) -> Sequence[EvidenceIssuer]:
+        """Return every issuer, revoked ones too, by creation."""
+        ...
+
+
+class EvidenceWrites(EvidenceReads, Protocol):
+    """Changes to evidence."""
+
+    def add(self, evidence: Evidence, link: EvidenceLink) -> bool:
+        """Store the content if it is new, and the link; False if the link is there already."""
+        ...
+
+    def withdraw(self, evidence_id: str, uploader: str) -> int:
+        """Drop what `uploader` linked to it, and the content where no link is left; return how many links went."""
+        ...
+
+    def used(self, uploader: str) -> tuple[int, int]:
+        """Return how many links an uploader has made, and how many bytes are behind them."""
+        ...
+
+    def claim(self, link: EvidenceLink) -> bool:
+        """Claim: there is such a link, and its issuer, if it has one, is not revoked."""
+        ...
+
+    def claim_issuer(self, key_id: str) -> bool:
+        """Claim: the issuer is known and not revoked."""
+        ...
+
+    def add_issuer(self, issuer: EvidenceIssuer) -> bool:
+        """Store it; False if its key is there already."""
+        ...
+
+    def revoke_issuer(self, key_id: str, at: datetime) -> bool:
+        """Revoke it; False if it was revoked or is unknown."""
         ...
 
 

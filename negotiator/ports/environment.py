@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
+from negotiator.model.evidence import Attestation
 from negotiator.model.keys import KeyPurpose
 
-__all__ = ["Clock", "Disk", "Ids", "KeyFolder", "PolicySource", "Signer", "Switch", "Verifiers"]
+__all__ = ["Attestations", "Clock", "Disk", "Ids", "KeyFolder", "PolicySource", "Signer", "Switch", "Verifiers"]
 
 
 class Clock(Protocol):
@@ -86,6 +87,31 @@ class KeyFolder(Protocol):
 
     def key_id(self, token: str) -> str:
         """Return the `kid` that a token names, unchecked; empty where it names none."""
+        ...
+
+
+class Attestations(Protocol):
+    """Detached signatures of others over evidence."""
+
+    def key_of(self, text: str) -> tuple[str, str]:
+        """Return key id and public half (base64url) of an Ed25519 key in PEM, as JWK, or base64url itself.
+
+        Raises:
+            RequestError: `issuer_invalid`.
+        """
+        ...
+
+    def verified(self, jws: str, content: bytes, public: Callable[[str], str | None]) -> Attestation:
+        """Return what a detached JWS over `content` says.
+
+        Args:
+            jws: as it was presented.
+            content: the bytes that it was made over.
+            public: `kid` to the public half of an issuer whose word counts; None for any other.
+
+        Raises:
+            RequestError: `attestation_invalid`, for anything else.
+        """
         ...
 
 

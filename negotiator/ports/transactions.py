@@ -16,6 +16,8 @@ from negotiator.ports.aggregates import (
     ApprovalWrites,
     ConsentReads,
     ConsentWrites,
+    EvidenceReads,
+    EvidenceWrites,
     IdempotencyReads,
     IdempotencyWrites,
     IntentReads,
@@ -30,6 +32,8 @@ from negotiator.ports.aggregates import (
     SiteCredentialReads,
     SiteCredentialWrites,
     StateWrites,
+    TaskReads,
+    TaskWrites,
 )
 from negotiator.ports.people import PeopleReads, PeopleWrites
 
@@ -61,6 +65,10 @@ class Reader(Protocol):
     def idempotency(self) -> IdempotencyReads: ...
     @property
     def proposals(self) -> ProposalReads: ...
+    @property
+    def tasks(self) -> TaskReads: ...
+    @property
+    def evidence(self) -> EvidenceReads: ...
     @property
     def site_credentials(self) -> SiteCredentialReads: ...
     @property
@@ -104,6 +112,10 @@ class Tx(Protocol):
     def idempotency(self) -> IdempotencyWrites: ...
     @property
     def proposals(self) -> ProposalWrites: ...
+    @property
+    def tasks(self) -> TaskWrites: ...
+    @property
+    def evidence(self) -> EvidenceWrites: ...
     @property
     def site_credentials(self) -> SiteCredentialWrites: ...
     @property

@@ -56,6 +56,7 @@ def negotiation_body(
     expires_at: datetime,
     mode: Mode,
     consent_url: str = "",
+    evidence_url: str = "",
 ) -> dict[str, Any]:
     """Return the body of an answer, but for its token."""
     declaration, admission, principal = assessment.declaration, assessment.admission, assessment.principal
@@ -79,7 +80,7 @@ def negotiation_body(
             "idempotency_header": "Idempotency-Key",
             "correlation_header": "UAIX-Correlation",
             "consent_header": "UAIX-Consent",
-            "evidence_url": "",
+            "evidence_url": evidence_url,
         },
         "fallback_behavior": declaration.fallback,
         "safe_default_response": declaration.safe_default,

@@ -21,6 +21,7 @@ from negotiator.model.governed import Presented, Standing
 from negotiator.model.levels import DEFAULT_ANONYMOUS_CAP
 from negotiator.model.records import Agent, Credential, Identity, Negotiation
 from negotiator.ports import Clock, Store, Tx, Verifiers
+from negotiator.services.brought import NOTHING_BROUGHT, Brought
 from negotiator.services.credentials import parse_api_token
 from negotiator.services.signing import Signing
 
@@ -30,9 +31,10 @@ CREDENTIAL_ACTIVE = "credential_active"
 NEGOTIATION_LIVE = "negotiation_live"
 NEGOTIATIONS_LEFT = "negotiations_left"
 _CACHED = 4096
-_CLAIMS = 8
+_CLAIMS = 9
 """The credential, the negotiation, room for one more of it, the bundle (`Policies.claim`), the key that signs
-(`Signing.claim`), the request's expiry and its idempotency key (`Enforcement`), the approval (`Consented`)."""
+(`Signing.claim`), the request's expiry and its idempotency key (`Enforcement`), the approval (`Consented`), the
+evidence (`Brought`)."""
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -44,10 +46,11 @@ NOBODY = Identity(kind="anonymous", subject="anonymous", verified=False, max_lev
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """An identity, and the negotiation that it presented, if any."""
+    """An identity, and what it presented: its negotiation, if any, and the evidence that counts for it."""
 
     identity: Identity
     negotiation: Negotiation | None = None
+    brought: Brought = NOTHING_BROUGHT
 
     @property
     def standing(self) -> Standing | None:
@@ -64,13 +67,14 @@ class Caller:
         """Make true, inside a unit, what was found before it.
 
         Raises:
-            ClaimFailed: `credential_active` or `negotiation_live`.
+            ClaimFailed: `credential_active`, `negotiation_live` or `evidence_usable`.
         """
         identity = self.identity
         if identity.credential_id and not tx.agents.claim_credential(identity.credential_id, identity.max_level):
             raise ClaimFailed(CREDENTIAL_ACTIVE)
         if self.negotiation and not tx.negotiations.claim_live(self.negotiation.negotiation_id, tx.now):
             raise ClaimFailed(NEGOTIATION_LIVE)
+        self.brought.claim(tx)
 
 
 async def until_claimed(attempt: Callable[[frozenset[str]], Awaitable[T]]) -> T:

@@ -30,6 +30,7 @@ from negotiator.policy import Engine, settle
 from negotiator.ports import Clock, Ids, Lane, Meter, Store, Tx
 from negotiator.services.approvals import Approvals, Consented, Unconsented, check_readable
 from negotiator.services.assessment import effective_level
+from negotiator.services.brought import EvidenceUse
 from negotiator.services.budgets import Budgets, Payment
 from negotiator.services.callers import NOBODY, Caller, Callers, until_claimed
 from negotiator.services.effects import Begun, Effect
@@ -74,6 +75,7 @@ class Enforcement:
         budgets: Budgets,
         room: Room,
         approvals: Approvals,
+        evidence: EvidenceUse,
         clock: Clock,
         ids: Ids,
         prefix: str,
@@ -88,6 +90,7 @@ class Enforcement:
         self._budgets = budgets
         self._room = room
         self._approvals = approvals
+        self._evidence = evidence
         self._clock = clock
         self._ids = ids
         self._prefix = prefix
@@ -204,6 +207,8 @@ class Enforcement:
         return Verdict(kind="refuse", decision_id=decision_id, refusal=refusal)
 
     async def _governed(self, request: GovernedRequest, caller: Caller, failed: frozenset[str]) -> Verdict:
+        brought = await self._evidence.brought(caller.identity, request.presented.evidence)
+        caller = replace(caller, brought=brought) if brought.links else caller
         engine = self._policies.engine
         level = effective_level(engine, caller.negotiation)
         if level is None:
@@ -377,6 +382,7 @@ class Enforcement:
             has_expiry=expires_at is not None,
             is_expired=expired or (expires_at is not None and expires_at <= self._clock.now()),
             via_proposal=request.rule.holds,
+            tags=caller.brought.tags,
         )
         return Query(
             principal=negotiation.principal if negotiation else ANONYMOUS,

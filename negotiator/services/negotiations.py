@@ -66,6 +66,7 @@ class NegotiationTerms:
         surface: the configured actions and resources, in the order of the configuration.
         most_live: how many live negotiations an identified agent may have.
         consent_url: where agents ask for a human's consent.
+        evidence_url: where agents hand in evidence.
     """
 
     project: str
@@ -76,6 +77,7 @@ class NegotiationTerms:
     surface: Sequence[Target]
     most_live: int
     consent_url: str = ""
+    evidence_url: str = ""
 
 
 class _InvalidError(RequestError):
@@ -419,6 +421,7 @@ class Negotiations:
                 expires_at=expires_at,
                 mode=self._terms.mode,
                 consent_url=self._terms.consent_url,
+                evidence_url=self._terms.evidence_url,
             ),
             bundle_digest=assessment.engine.bundle.digest,
             key_id=key_id,

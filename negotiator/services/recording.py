@@ -114,12 +114,13 @@ def presented_members(presented: Presented) -> dict[str, EntryValue]:
 
 
 def claim_members(caller: Caller, use: KeyUse | None = None, *, approval_id: str = "") -> dict[str, EntryValue]:
-    """Return the member `claims`: the negotiation, credential, idempotency key and approval that were relied on."""
-    relied_on = {
+    """Return the member `claims`: the negotiation, credential, key, approval and evidence that were relied on."""
+    relied_on: dict[str, EntryValue] = {
         "negotiation_id": caller.negotiation.negotiation_id if caller.negotiation else "",
         "credential_id": caller.identity.credential_id,
         "key_sha256": use.key_sha256 if use else "",
         "approval_id": approval_id,
+        "evidence": caller.brought.ids,
     }
     claims: dict[str, EntryValue] = {name: value for name, value in relied_on.items() if value}
     return {"claims": claims} if claims else {}

@@ -5,6 +5,7 @@
 SQL exists only in this package.
 """
 
+from negotiator.store.attestations import JwsAttestations
 from negotiator.store.copies import Copied, back_up, restore
 from negotiator.store.disk import FolderDisk
 from negotiator.store.engine import database_directory, database_file, database_place
@@ -26,6 +27,7 @@ __all__ = [
     "FileKeys",
     "FileSwitch",
     "FolderDisk",
+    "JwsAttestations",
     "OperatorToken",
     "PepperVerifiers",
     "PolicyFolder",

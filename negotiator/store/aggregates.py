@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from negotiator.model.consents import Approval, ApprovalUse, ConsentRequest, ConsentState
+from negotiator.model.evidence import Evidence, EvidenceIssuer, EvidenceLink
 from negotiator.model.keys import SigningKey
 from negotiator.model.levels import Level
 from negotiator.model.records import (
@@ -27,6 +28,7 @@ from negotiator.model.records import (
     SiteCredential,
     StoredAnswer,
 )
+from negotiator.model.tasks import Task
 from negotiator.model.times import format_time
 from negotiator.store import statements
 from negotiator.store.hot import Row, Sql
@@ -36,6 +38,9 @@ from negotiator.store.rows import (
     APPROVAL_USE,
     CONSENT_REQUEST,
     CREDENTIAL,
+    EVIDENCE,
+    EVIDENCE_ISSUER,
+    EVIDENCE_LINK,
     INTENT,
     KEY_USE,
     NEGOTIATION,
@@ -43,6 +48,7 @@ from negotiator.store.rows import (
     SIGNING_KEY,
     SITE_CREDENTIAL,
     STORED_ANSWER,
+    TASK,
     RowShape,
 )
 
@@ -50,6 +56,7 @@ __all__ = [
     "AgentRows",
     "ApprovalRows",
     "ConsentRows",
+    "EvidenceRows",
     "IdempotencyRows",
     "IntentRows",
     "KeyRows",
@@ -57,6 +64,7 @@ __all__ = [
     "ProposalRows",
     "SiteCredentialRows",
     "StateRows",
+    "TaskRows",
 ]
 
 T = TypeVar("T")
@@ -557,3 +565,119 @@ class ApprovalRows(_Rows):
             "of_epoch": epoch,
             "at": format_time(at),
         }
+
+
+class TaskRows(_Rows):
+    """Long tasks (`TaskWrites`)."""
+
+    __slots__ = ()
+
+    def get(self, task_id: str) -> Task | None:
+        """Return the task."""
+        return _one(TASK, self._sql.row(statements.TASK, of_project=self._project, of_task=task_id))
+
+    def of_decision(self, decision_id: str) -> Task | None:
+        """Return the task that a decision let begin."""
+        return _one(TASK, self._sql.row(statements.TASK_OF_DECISION, of_project=self._project, of_decision=decision_id))
+
+    def of_subject(self, subject: str) -> tuple[Task, ...]:
+        """Return the tasks of `subject`, newest first, at most 100."""
+        return _all(TASK, self._sql.rows(statements.TASKS_OF_SUBJECT, of_project=self._project, subject=subject))
+
+    def all(self) -> tuple[Task, ...]:
+        """Return the tasks of every agent, newest first, at most 1,000."""
+        return _all(TASK, self._sql.rows(statements.TASKS, of_project=self._project))
+
+    def add(self, task: Task) -> None:
+        """Store it, and forget the oldest ended ones of its subject beyond 1,000."""
+        self._sql.run(statements.ADD_TASK, **TASK.to_row(self._project, task))
+        self._sql.run(statements.FORGET_TASKS, of_project=self._project, subject=task.subject)
+
+    def change(self, old: Task, new: Task) -> bool:
+        """Claim and change: the task is still in the state of `old`."""
+        row = TASK.to_row(self._project, new)
+        changing = ("state", "progress", "note", "outcome", "report_id", "changed_at", "due_at", "ended_at")
+        changed = self._sql.changed(
+            statements.CHANGE_TASK,
+            of_project=self._project,
+            of_task=old.task_id,
+            old_state=old.state.value,
+            **{f"new_{name}": row[name] for name in changing},
+        )
+        return changed == 1
+
+    def due(self, at: datetime) -> tuple[Task, ...]:
+        """Return the tasks that time moves by then, those first that were due first, at most 500."""
+        return _all(TASK, self._sql.rows(statements.DUE_TASKS, of_project=self._project, at=format_time(at)))
+
+    def open_count(self, subject: str) -> int:
+        """Return how many tasks of `subject` have not ended."""
+        return int(self._sql.rows(statements.COUNT_OPEN_TASKS, of_project=self._project, subject=subject)[0][0])
+
+
+class EvidenceRows(_Rows):
+    """Evidence, its links and issuers (`EvidenceWrites`)."""
+
+    __slots__ = ()
+
+    def get(self, evidence_id: str) -> Evidence | None:
+        """Return the content."""
+        return _one(EVIDENCE, self._sql.row(statements.EVIDENCE, of_project=self._project, of_evidence=evidence_id))
+
+    def links(self, evidence_id: str, subject: str) -> tuple[EvidenceLink, ...]:
+        """Return the links by which `subject` may use it now."""
+        rows = self._sql.rows(
+            statements.EVIDENCE_LINKS_OF, of_project=self._project, of_evidence=evidence_id, subject=subject
+        )
+        return _all(EVIDENCE_LINK, rows)
+
+    def all_links(self) -> tuple[EvidenceLink, ...]:
+        """Return every link, newest first, at most 1,000."""
+        return _all(EVIDENCE_LINK, self._sql.rows(statements.EVIDENCE_LINKS, of_project=self._project))
+
+    def issuers(self) -> tuple[EvidenceIssuer, ...]:
+        """Return every issuer, revoked ones too, by creation."""
+        return _all(EVIDENCE_ISSUER, self._sql.rows(statements.EVIDENCE_ISSUERS, of_project=self._project))
+
+    def add(self, evidence: Evidence, link: EvidenceLink) -> bool:
+        """Store the content if it is new, and the link; False if the link is there already."""
+        self._sql.run(statements.ADD_EVIDENCE, **EVIDENCE.to_row(self._project, evidence))
+        return self._sql.changed(statements.ADD_EVIDENCE_LINK, **EVIDENCE_LINK.to_row(self._project, link)) == 1
+
+    def withdraw(self, evidence_id: str, uploader: str) -> int:
+        """Drop what `uploader` linked to it, and the content where no link is left; return how many links went."""
+        values = {"of_project": self._project, "of_evidence": evidence_id}
+        gone = self._sql.changed(statements.DROP_EVIDENCE_LINKS, uploader=uploader, **values)
+        if gone:
+            self._sql.run(statements.DROP_UNLINKED_EVIDENCE, **values)
+        return gone
+
+    def used(self, uploader: str) -> tuple[int, int]:
+        """Return how many links an uploader has made, and how many bytes are behind them."""
+        [(count, size)] = self._sql.rows(statements.COUNT_EVIDENCE, of_project=self._project, uploader=uploader)
+        return int(count), int(size)
+
+    def claim(self, link: EvidenceLink) -> bool:
+        """Claim: there is such a link, and its issuer, if it has one, is not revoked."""
+        found = self._sql.row(
+            statements.CLAIM_EVIDENCE,
+            of_project=self._project,
+            of_evidence=link.evidence_id,
+            subject=link.subject,
+            kind=link.kind,
+            origin=link.origin,
+        )
+        return found is not None
+
+    def claim_issuer(self, key_id: str) -> bool:
+        """Claim: the issuer is known and not revoked."""
+        return self._sql.row(statements.CLAIM_EVIDENCE_ISSUER, of_project=self._project, of_key=key_id) is not None
+
+    def add_issuer(self, issuer: EvidenceIssuer) -> bool:
+        """Store it; False if its key is there already."""
+        return self._sql.changed(statements.ADD_EVIDENCE_ISSUER, **EVIDENCE_ISSUER.to_row(self._project, issuer)) == 1
+
+    def revoke_issuer(self, key_id: str, at: datetime) -> bool:
+        """Revoke it; False if it was revoked or is unknown."""
+        values = {"of_project": self._project, "of_key": key_id, "at": format_time(at)}
+        return self._sql.changed(statements.REVOKE_EVIDENCE_ISSUER, **values) == 1

@@ -15,12 +15,14 @@ from negotiator.store.aggregates import (
     AgentRows,
     ApprovalRows,
     ConsentRows,
+    EvidenceRows,
     IdempotencyRows,
     IntentRows,
     KeyRows,
     NegotiationRows,
     ProposalRows,
     SiteCredentialRows,
+    TaskRows,
 )
 from negotiator.store.hot import Hot, Sql
 from negotiator.store.people_rows import PeopleRows
@@ -110,6 +112,16 @@ class StoreReader:
     def proposals(self) -> ProposalRows:
         """Memory proposals."""
         return ProposalRows(self._sql, self._project)
+
+    @property
+    def tasks(self) -> TaskRows:
+        """Long tasks."""
+        return TaskRows(self._sql, self._project)
+
+    @property
+    def evidence(self) -> EvidenceRows:
+        """Evidence and those who may attest it."""
+        return EvidenceRows(self._sql, self._project)
 
     @property
     def site_credentials(self) -> SiteCredentialRows:

@@ -21,6 +21,7 @@ from sqlalchemy import String, Table
 
 from negotiator.errors import RequestError, quoted
 from negotiator.model.consents import Approval, ApprovalUse, ConsentRequest, ConsentState
+from negotiator.model.evidence import Evidence, EvidenceIssuer, EvidenceLink
 from negotiator.model.facts import AgentFacts, DeclaredFacts
 from negotiator.model.keys import SigningKey
 from negotiator.model.levels import Level
@@ -38,6 +39,7 @@ from negotiator.model.records import (
     SiteCredential,
     StoredAnswer,
 )
+from negotiator.model.tasks import Task, TaskState
 from negotiator.model.times import format_time, parse_time
 from negotiator.store import tables
 
@@ -47,6 +49,9 @@ __all__ = [
     "APPROVAL_USE",
     "CONSENT_REQUEST",
     "CREDENTIAL",
+    "EVIDENCE",
+    "EVIDENCE_ISSUER",
+    "EVIDENCE_LINK",
     "FACTOR",
     "INTENT",
     "KEY_USE",
@@ -58,6 +63,7 @@ __all__ = [
     "SIGNING_KEY",
     "SITE_CREDENTIAL",
     "STORED_ANSWER",
+    "TASK",
     "RowShape",
     "bounded",
 ]
@@ -297,5 +303,28 @@ SESSION = RowShape(
         "stepped_up_at": _TIME,
         "bound_at": _MAYBE_TIME,
         "ended_at": _MAYBE_TIME,
+    },
+)
+TASK = RowShape(
+    Task,
+    tables.tasks,
+    {
+        "state": Codec(lambda state: str(state.value), TaskState),
+        "created_at": _TIME,
+        "changed_at": _TIME,
+        "expires_at": _TIME,
+        "due_at": _MAYBE_TIME,
+        "ended_at": _MAYBE_TIME,
+    },
+)
+EVIDENCE = RowShape(Evidence, tables.evidence, {"content": Codec(bytes, bytes), "created_at": _TIME})
+EVIDENCE_LINK = RowShape(EvidenceLink, tables.evidence_links, {"created_at": _TIME})
+EVIDENCE_ISSUER = RowShape(
+    EvidenceIssuer,
+    tables.evidence_issuers,
+    {
+        "kinds": Codec(_json_text, lambda text: tuple(orjson.loads(text))),
+        "created_at": _TIME,
+        "revoked_at": _MAYBE_TIME,
     },
 )

@@ -33,6 +33,9 @@ from negotiator.store.tables import (
     approvals,
     consent_requests,
     credentials,
+    evidence,
+    evidence_issuers,
+    evidence_links,
     factors,
     idempotency,
     intents,
@@ -47,6 +50,7 @@ from negotiator.store.tables import (
     signing_keys,
     site_credentials,
     stored_answers,
+    tasks,
     users,
 )
 
@@ -56,6 +60,9 @@ __all__ = [
     "ADD_CONSENT_REQUEST",
     "ADD_CREDENTIAL",
     "ADD_ENTRY",
+    "ADD_EVIDENCE",
+    "ADD_EVIDENCE_ISSUER",
+    "ADD_EVIDENCE_LINK",
     "ADD_FACTOR",
     "ADD_HEAD",
     "ADD_NEGOTIATION",
@@ -66,6 +73,7 @@ __all__ = [
     "ADD_SIGNING_KEY",
     "ADD_SITE_CREDENTIAL",
     "ADD_STATE",
+    "ADD_TASK",
     "ADD_USER",
     "ADVANCE_FACTOR",
     "AGENTS",
@@ -75,9 +83,12 @@ __all__ = [
     "APPROVAL_USES",
     "CHANGE_PASSWORD",
     "CHANGE_STATE",
+    "CHANGE_TASK",
     "CHANGE_USER",
     "CLAIM_APPROVAL",
     "CLAIM_CREDENTIAL",
+    "CLAIM_EVIDENCE",
+    "CLAIM_EVIDENCE_ISSUER",
     "CLAIM_NEGOTIATION",
     "CLAIM_PASSWORD",
     "CLAIM_SESSION",
@@ -90,10 +101,15 @@ __all__ = [
     "CONSENT_REQUESTS_DUE",
     "CONSENT_REQUEST_OF_DIGEST",
     "CORRECT_INTENT",
+    "COUNT_EVIDENCE",
     "COUNT_LIVE_NEGOTIATIONS",
     "COUNT_OPEN_INTENTS",
+    "COUNT_OPEN_TASKS",
     "COUNT_PENDING_CONSENTS",
     "COUNT_PENDING_CONSENTS_OF",
+    "DROP_EVIDENCE_LINKS",
+    "DROP_UNLINKED_EVIDENCE",
+    "DUE_TASKS",
     "END_CONSENT_REQUEST",
     "END_CONSENT_REQUESTS",
     "END_NEGOTIATION",
@@ -104,11 +120,16 @@ __all__ = [
     "END_SESSIONS_OF_USER",
     "ENTRY_LEAF_HASH",
     "ENTRY_LINES",
+    "EVIDENCE",
+    "EVIDENCE_ISSUERS",
+    "EVIDENCE_LINKS",
+    "EVIDENCE_LINKS_OF",
     "FACTORS_OF_USER",
     "FORGET_ANSWERS",
     "FORGET_KEYS",
     "FORGET_NEGOTIATIONS",
     "FORGET_SESSIONS",
+    "FORGET_TASKS",
     "HEAD",
     "IDENTICAL_NEGOTIATION",
     "INTENT",
@@ -118,6 +139,7 @@ __all__ = [
     "LAST_INDEX",
     "LOCK_HEAD",
     "MAX_FORGOTTEN",
+    "MAX_KEPT_TASKS",
     "MAX_LISTED",
     "MAX_SWEPT",
     "MAX_UNFINISHED",
@@ -139,6 +161,7 @@ __all__ = [
     "REVOKE_AGENT",
     "REVOKE_APPROVAL",
     "REVOKE_CREDENTIALS",
+    "REVOKE_EVIDENCE_ISSUER",
     "REVOKE_SITE_CREDENTIAL",
     "ROTATE_SIGNING_KEY",
     "SESSION",
@@ -152,6 +175,10 @@ __all__ = [
     "STATE",
     "STORED_ANSWER",
     "TAKE_KEY",
+    "TASK",
+    "TASKS",
+    "TASKS_OF_SUBJECT",
+    "TASK_OF_DECISION",
     "TOUCH_SESSION",
     "UNFINISHED_INTENTS",
     "USER",
@@ -172,6 +199,12 @@ MAX_UNFINISHED = 1_000
 
 MAX_FORGOTTEN = 1_000
 """Keys, and answers, that one sweep deletes, the oldest first."""
+
+MAX_DUE = 500
+"""Tasks that one sweep moves, those first that were due first."""
+
+MAX_KEPT_TASKS = 1_000
+"""Ended tasks of one agent whose rows are kept; what became of older ones is in the ledger."""
 
 
 def _ours(table: Table) -> ColumnElement[bool]:
@@ -685,4 +718,138 @@ FORGET_SESSIONS = delete(sessions).where(
         .order_by(sessions.c.created_at)
         .limit(bindparam("most", type_=Integer))
     ),
+)
+
+# Tasks
+
+_this_task = tasks.c.task_id == bindparam("of_task")
+_open_task = tasks.c.due_at.is_not(None)
+
+TASK = _select(tasks, _this_task)
+TASK_OF_DECISION = _select(tasks, tasks.c.decision_id == bindparam("of_decision"))
+TASKS = _select(tasks).order_by(tasks.c.created_at.desc(), tasks.c.task_id.desc()).limit(MAX_UNFINISHED)
+TASKS_OF_SUBJECT = (
+    _select(tasks, tasks.c.subject == bindparam("subject"))
+    .order_by(tasks.c.created_at.desc(), tasks.c.task_id.desc())
+    .limit(MAX_LISTED)
+)
+ADD_TASK = insert(tasks)
+CHANGE_TASK = (
+    update(tasks)
+    .where(_ours(tasks), _this_task, tasks.c.state == bindparam("old_state"))
+    .values(
+        state=bindparam("new_state"),
+        progress=bindparam("new_progress"),
+        note=bindparam("new_note"),
+        outcome=bindparam("new_outcome"),
+        report_id=bindparam("new_report_id"),
+        changed_at=bindparam("new_changed_at"),
+        due_at=bindparam("new_due_at"),
+        ended_at=bindparam("new_ended_at"),
+    )
+)
+DUE_TASKS = (
+    _select(tasks, _open_task, tasks.c.due_at <= bindparam("at"))
+    .order_by(tasks.c.due_at, tasks.c.task_id)
+    .limit(MAX_DUE)
+)
+COUNT_OPEN_TASKS = (
+    select(func.count()).select_from(tasks).where(_ours(tasks), tasks.c.subject == bindparam("subject"), _open_task)
+)
+FORGET_TASKS = delete(tasks).where(
+    _ours(tasks),
+    tasks.c.subject == bindparam("subject"),
+    tasks.c.due_at.is_(None),
+    tasks.c.task_id
+    <= select(tasks.c.task_id)
+    .where(_ours(tasks), tasks.c.subject == bindparam("subject"), tasks.c.due_at.is_(None))
+    .order_by(tasks.c.task_id.desc())
+    .limit(1)
+    .offset(MAX_KEPT_TASKS)
+    .scalar_subquery(),
+)
+
+# Evidence
+
+_this_evidence = evidence_links.c.evidence_id == bindparam("of_evidence")
+_valid_issuer = exists().where(
+    evidence_issuers.c.project_id == evidence_links.c.project_id,
+    evidence_issuers.c.key_id == evidence_links.c.issuer_id,
+    evidence_issuers.c.revoked_at.is_(None),
+)
+_usable = (evidence_links.c.issuer_id == literal("")) | _valid_issuer
+_of_subject = evidence_links.c.subject == bindparam("subject")
+_newest_link = (evidence_links.c.created_at.desc(), evidence_links.c.evidence_id, evidence_links.c.kind)
+
+EVIDENCE = _select(evidence, evidence.c.evidence_id == bindparam("of_evidence"))
+EVIDENCE_LINKS_OF = _select(evidence_links, _this_evidence, _of_subject, _usable).order_by(*_newest_link)
+EVIDENCE_LINKS = _select(evidence_links).order_by(*_newest_link).limit(MAX_UNFINISHED)
+CLAIM_EVIDENCE = select(literal(1)).where(
+    _ours(evidence_links),
+    _this_evidence,
+    _of_subject,
+    evidence_links.c.kind == bindparam("kind"),
+    evidence_links.c.origin == bindparam("origin"),
+    _usable,
+)
+COUNT_EVIDENCE = (
+    select(func.count(), func.coalesce(func.sum(evidence.c.size), 0))
+    .select_from(evidence_links)
+    .join(
+        evidence,
+        (evidence.c.project_id == evidence_links.c.project_id)
+        & (evidence.c.evidence_id == evidence_links.c.evidence_id),
+    )
+    .where(_ours(evidence_links), evidence_links.c.uploader == bindparam("uploader"))
+)
+ADD_EVIDENCE = insert(evidence).from_select(
+    [column.name for column in evidence.c],
+    select(*_values(evidence)).where(
+        ~exists().where(
+            evidence.c.project_id == bindparam("project_id"), evidence.c.evidence_id == bindparam("evidence_id")
+        )
+    ),
+)
+ADD_EVIDENCE_LINK = insert(evidence_links).from_select(
+    [column.name for column in evidence_links.c],
+    select(*_values(evidence_links)).where(
+        ~exists().where(
+            *(
+                evidence_links.c[name] == bindparam(name)
+                for name in ("project_id", "evidence_id", "subject", "kind", "origin", "issuer_id")
+            )
+        )
+    ),
+)
+DROP_EVIDENCE_LINKS = delete(evidence_links).where(
+    _ours(evidence_links), _this_evidence, evidence_links.c.uploader == bindparam("uploader")
+)
+DROP_UNLINKED_EVIDENCE = delete(evidence).where(
+    _ours(evidence),
+    evidence.c.evidence_id == bindparam("of_evidence"),
+    ~exists().where(
+        evidence_links.c.project_id == evidence.c.project_id, evidence_links.c.evidence_id == evidence.c.evidence_id
+    ),
+)
+
+EVIDENCE_ISSUERS = _select(evidence_issuers).order_by(evidence_issuers.c.created_at, evidence_issuers.c.key_id)
+ADD_EVIDENCE_ISSUER = insert(evidence_issuers).from_select(
+    [column.name for column in evidence_issuers.c],
+    select(*_values(evidence_issuers)).where(
+        ~exists().where(
+            evidence_issuers.c.project_id == bindparam("project_id"), evidence_issuers.c.key_id == bindparam("key_id")
+        )
+    ),
+)
+CLAIM_EVIDENCE_ISSUER = select(literal(1)).where(
+    _ours(evidence_issuers), evidence_issuers.c.key_id == bindparam("of_key"), evidence_issuers.c.revoked_at.is_(None)
+)
+REVOKE_EVIDENCE_ISSUER = (
+    update(evidence_issuers)
+    .where(
+        _ours(evidence_issuers),
+        evidence_issuers.c.key_id == bindparam("of_key"),
+        evidence_issuers.c.revoked_at.is_(None),
+    )
+    .values(revoked_at=bindparam("at"))
 )

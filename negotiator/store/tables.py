@@ -35,6 +35,9 @@ __all__ = [
     "approvals",
     "consent_requests",
     "credentials",
+    "evidence",
+    "evidence_issuers",
+    "evidence_links",
     "factors",
     "idempotency",
     "intents",
@@ -50,6 +53,7 @@ __all__ = [
     "signing_keys",
     "site_credentials",
     "stored_answers",
+    "tasks",
     "users",
 ]
 
@@ -67,6 +71,7 @@ _SUBJECT = _text(256)
 _ROUTE = _text(1024)
 _WORD = _text(32)
 _SHA256 = _text(64)
+_CONTENT_ID = _text(71)
 _TIME = _text(27)
 _CREDENTIAL = _text(1_364)
 
@@ -468,6 +473,97 @@ sessions = Table(
 
 Index("ix_sessions_user", sessions.c.project_id, sessions.c.user_id, sessions.c.created_at)
 Index("ix_sessions_created", sessions.c.project_id, sessions.c.created_at)
+tasks = Table(
+    "tasks",
+    metadata,
+    Column("project_id", _ID, nullable=False),
+    Column("task_id", _ID, nullable=False),
+    Column("decision_id", _ID, nullable=False),
+    Column("subject", _SUBJECT, nullable=False),
+    Column("correlation_id", _SUBJECT, nullable=False),
+    Column("state", _WORD, nullable=False),
+    Column("progress", Integer),
+    Column("note", Text, nullable=False),
+    Column("timeout_ms", BigInteger, nullable=False),
+    Column("fallback", Text, nullable=False),
+    Column("outcome", _WORD, nullable=False),
+    Column("report_id", _CONTENT_ID, nullable=False),
+    Column("created_at", _TIME, nullable=False),
+    Column("changed_at", _TIME, nullable=False),
+    Column("expires_at", _TIME, nullable=False),
+    Column("due_at", _TIME),
+    Column("ended_at", _TIME),
+    PrimaryKeyConstraint("project_id", "task_id", name="pk_tasks"),
+    ForeignKeyConstraint(["project_id"], ["projects.project_id"], name="fk_tasks_projects"),
+)
+"""Long tasks. `due_at` is when time moves one next; one that has ended has none."""
+
+Index("ix_tasks_subject", tasks.c.project_id, tasks.c.subject, tasks.c.task_id)
+Index("ix_tasks_decision", tasks.c.project_id, tasks.c.decision_id)
+Index(
+    "ix_tasks_due",
+    tasks.c.project_id,
+    tasks.c.due_at,
+    sqlite_where=tasks.c.due_at.is_not(None),
+    postgresql_where=tasks.c.due_at.is_not(None),
+)
+
+
+evidence = Table(
+    "evidence",
+    metadata,
+    Column("project_id", _ID, nullable=False),
+    Column("evidence_id", _CONTENT_ID, nullable=False),
+    Column("media_type", _SUBJECT, nullable=False),
+    Column("size", Integer, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+    Column("created_at", _TIME, nullable=False),
+    PrimaryKeyConstraint("project_id", "evidence_id", name="pk_evidence"),
+    ForeignKeyConstraint(["project_id"], ["projects.project_id"], name="fk_evidence_projects"),
+)
+"""Content that was handed in, named by its digest. Who may use it is in `evidence_links`."""
+
+
+evidence_links = Table(
+    "evidence_links",
+    metadata,
+    Column("project_id", _ID, nullable=False),
+    Column("evidence_id", _CONTENT_ID, nullable=False),
+    Column("subject", _SUBJECT, nullable=False),
+    Column("kind", _WORD, nullable=False),
+    Column("origin", _WORD, nullable=False),
+    Column("issuer_id", _ID, nullable=False),
+    Column("uploader", _SUBJECT, nullable=False),
+    Column("created_at", _TIME, nullable=False),
+    PrimaryKeyConstraint(
+        "project_id", "evidence_id", "subject", "kind", "origin", "issuer_id", name="pk_evidence_links"
+    ),
+    ForeignKeyConstraint(
+        ["project_id", "evidence_id"],
+        ["evidence.project_id", "evidence.evidence_id"],
+        name="fk_evidence_links_evidence",
+    ),
+)
+"""For whom evidence counts, as what, on whose word. `issuer_id` is empty unless somebody signed it."""
+
+Index("ix_evidence_links_subject", evidence_links.c.project_id, evidence_links.c.subject, evidence_links.c.created_at)
+Index("ix_evidence_links_uploader", evidence_links.c.project_id, evidence_links.c.uploader)
+
+
+evidence_issuers = Table(
+    "evidence_issuers",
+    metadata,
+    Column("project_id", _ID, nullable=False),
+    Column("key_id", _ID, nullable=False),
+    Column("name", _NAME, nullable=False),
+    Column("public", _SHA256, nullable=False),
+    Column("kinds", Text, nullable=False),
+    Column("created_at", _TIME, nullable=False),
+    Column("revoked_at", _TIME),
+    PrimaryKeyConstraint("project_id", "key_id", name="pk_evidence_issuers"),
+    ForeignKeyConstraint(["project_id"], ["projects.project_id"], name="fk_evidence_issuers_projects"),
+)
+"""Keys whose signatures operators take as somebody's word, and on what."""
 
 
 ledger_head = Table(

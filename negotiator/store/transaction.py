@@ -31,6 +31,7 @@ from negotiator.store.aggregates import (
     AgentRows,
     ApprovalRows,
     ConsentRows,
+    EvidenceRows,
     IdempotencyRows,
     IntentRows,
     KeyRows,
@@ -38,6 +39,7 @@ from negotiator.store.aggregates import (
     ProposalRows,
     SiteCredentialRows,
     StateRows,
+    TaskRows,
 )
 from negotiator.store.database import Database
 from negotiator.store.hot import Hot, Sql
@@ -175,6 +177,16 @@ class UnitTx:
     def proposals(self) -> ProposalRows:
         """Memory proposals."""
         return ProposalRows(self._sql, self.project)
+
+    @property
+    def tasks(self) -> TaskRows:
+        """Long tasks."""
+        return TaskRows(self._sql, self.project)
+
+    @property
+    def evidence(self) -> EvidenceRows:
+        """Evidence and those who may attest it."""
+        return EvidenceRows(self._sql, self.project)
 
     @property
     def site_credentials(self) -> SiteCredentialRows:

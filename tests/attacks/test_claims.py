@@ -31,6 +31,7 @@ from negotiator.shipped import load_catalog
 from negotiator.store import statements, tables
 from negotiator.web.middleware import NegotiatorMiddleware
 from tests.support.consents import ADA
+from tests.support.evidence import Issuer
 from tests.support.house import PLENTY, PREFIX, House, house, settings_in
 from tests.support.interleaving import InterruptedPolicies, interrupted, policies_with
 
@@ -306,8 +307,8 @@ async def test_a_rival_that_never_stops_is_503_and_nothing_is_done(
         answer = await request_of(at)
         assert (answer.status_code, answer.json()["code"]) == (503, "ledger_unavailable"), answer.text
         assert int(answer.headers["retry-after"]) >= 1
-        assert changes == [True] * 9, "once, and again for each of the eight claims"
-        assert [entry["kind"] for entry in at.built.entries()[entries:]] == ["policy"] * 9
+        assert changes == [True] * 10, "once, and again for each of the nine claims"
+        assert [entry["kind"] for entry in at.built.entries()[entries:]] == ["policy"] * 10
         assert len(at.built.calls) == called
 
 
@@ -472,6 +473,87 @@ async def test_an_agent_revoked_while_it_ends_its_negotiation_ends_nothing(tmp_p
         answer = await ending(at)
         assert (answer.status_code, answer.json()["code"]) == INVALID
         assert at.rival.store.read_sync(lambda reader: reader.negotiations.get(at.negotiation_id)).ended_at is None
+
+
+# Evidence
+
+WANTS_RECORD = (
+    '@id("wants") @title("wants") @requires("evidence:consent_record") @remedy("bring it") '
+    'forbid (principal, action == Uaix::Action::"render_ui", resource) '
+    'unless { context.request.hasTag("evidence:consent_record") };'
+)
+
+
+async def with_evidence(at: Scene) -> str:
+    """Let a notary's word count, hand it in, and return its id; the screen wants it from now on."""
+    assert at.built.negotiator.use_bundle(policies_with(WANTS_RECORD), actor="test")
+    issuer, content = Issuer(), b"ana consents"
+    at.rival.evidence_administration.add_issuer("notary", issuer.public, kinds=["consent_record"], actor="test")
+    attestation = issuer.attests(content, kind="consent_record", about=at.subject)
+    headers = {"authorization": f"Bearer {at.api_token}", "uaix-attestation": attestation}
+    handed = await at.client.post(f"{PREFIX}/evidence?kind=consent_record", content=content, headers=headers)
+    assert handed.status_code == 201, handed.text
+    at.policies.asked = 0
+    return str(handed.json()["id"])
+
+
+def evidence_withdrawn(at: Scene) -> None:
+    [entry] = at.built.entries("evidence")
+    assert at.rival.store.transact_sync(lambda tx: tx.evidence.withdraw(entry["evidence_id"], at.subject)) == 1
+
+
+def issuer_revoked(at: Scene) -> None:
+    at.rival.evidence_administration.revoke_issuer("notary", actor="rival")
+
+
+@pytest.mark.parametrize("rival", [evidence_withdrawn, issuer_revoked, None])
+async def test_evidence_counts_as_it_is_when_the_effect_begins(
+    tmp_path: Path, database_url: str, rival: Callable[[Scene], None] | None
+):
+    async with scene(tmp_path, database_url) as at:
+        evidence_id = await with_evidence(at)
+        at.policies.between = lambda asked: rival(at) if rival and asked == 1 else None
+        answer = await at.client.get("/screen", headers=at.headers | {"uaix-evidence": evidence_id})
+        if rival is None:
+            assert (answer.status_code, at.policies.asked) == (200, 1)
+            return
+        assert (answer.status_code, answer.json()["code"]) == (403, "evidence_required"), answer.text
+        assert at.policies.asked == 2
+        [recorded] = [each for each in at.built.entries() if each.get("decision_id") == answer.json()["decision_id"]]
+        assert "tags" not in recorded["facts"]["request"], "the last decision is the recorded one"
+        assert (at.built.calls, at.built.entries("intent")) == ([], [])
+
+
+# Tasks
+
+
+async def a_task(at: Scene) -> httpx.Response:
+    expires_at = (at.now + timedelta(hours=2)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    wanted = {"correlation_id": "c-1", "expires_at": expires_at, "timeout_ms": 60_000, "fallback": "a person"}
+    own = {
+        "authorization": f"Bearer {at.api_token}",
+        "uaix-negotiation": at.token,
+        "idempotency-key": "k-1",
+    }
+    return await at.client.post(f"{PREFIX}/tasks", json=wanted, headers=own)
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.rival.__name__)
+async def test_a_task_begins_only_while_what_it_stands_on_holds(tmp_path: Path, database_url: str, row: Row):
+    async with scene(tmp_path, database_url) as at:
+        at.policies.between = lambda asked: row.rival(at) if asked == 1 else None
+        answer = await a_task(at)
+        assert (answer.status_code, answer.json().get("code", "")) == row.governed, answer.text
+        assert all(entry["decision"] == "deny" for entry in at.built.entries("task"))
+        assert at.rival.task_list.all() == ()
+
+
+async def test_without_a_rival_a_task_begins(tmp_path: Path, database_url: str):
+    async with scene(tmp_path, database_url) as at:
+        answer = await a_task(at)
+        assert answer.status_code == 201, answer.text
+        assert at.policies.asked == 1
+        assert len(at.rival.task_list.all()) == 1
 
 
 # The key, and the time until which the request holds

@@ -42,6 +42,7 @@ ROUTES: Final[Mapping[str, tuple[int, int, int, int, int, int]]] = {
     "GET /examples/{profile}":                 (200, 200, 200, 200, 200, 200),
     "GET /openapi.json":                       (200, 200, 200, 200, 200, 200),
     "GET /keys":                               (200, 200, 200, 200, 200, 200),
+    "GET /parity":                             (200, 200, 200, 200, 200, 200),
     "GET /static/pages.css":                   (200, 200, 200, 200, 200, 200),
     "GET /healthz":                            (200, 200, 200, 200, 200, 200),
     "GET /readyz":                             (200, 200, 200, 200, 200, 200),
@@ -59,6 +60,13 @@ ROUTES: Final[Mapping[str, tuple[int, int, int, int, int, int]]] = {
     "POST /consents/{id}/cancel":              (404, 200, 404, 401, 404, 404),
     "DELETE /approvals/{id}":                  (404, 204, 404, 401, 404, 404),
     "GET /approvals/{id}/receipt":             (404, 200, 404, 401, 404, 404),
+    "POST /tasks":                             (401, 201, 201, 401, 401, 401),
+    "GET /tasks/{id}":                         (404, 200, 404, 401, 404, 404),
+    "POST /tasks/{id}/status":                 (404, 200, 404, 401, 404, 404),
+    "POST /tasks/{id}/final-report":           (404, 200, 404, 401, 404, 404),
+    "POST /evidence":                          (403, 201, 201, 401, 403, 403),
+    "GET /evidence/{id}":                      (404, 200, 404, 401, 404, 404),
+    "DELETE /evidence/{id}":                   (404, 204, 404, 401, 404, 404),
 }  # fmt: skip
 """The status that each caller gets. People get here what a browser without a session of ours gets."""
 
@@ -70,6 +78,26 @@ CONSENT: Final = {
     "content_type": "text/plain",
     "body": "hello",
 }
+
+SPECIAL: Final[Mapping[str, Any]] = {
+    "request_consent": CONSENT,
+    "begin_task": {
+        "correlation_id": "c-1",
+        "expires_at": "2026-01-31T18:00:00Z",
+        "timeout_ms": 1_000,
+        "fallback": "a person",
+    },
+    "task_status": {"profile": "uai.task.status.v1", "body": {"state": "running"}},
+    "task_report": {
+        "profile": "uai.agent.final-report.v1",
+        "body": {"outcome": "completed", "summary": "done", "evidence": []},
+    },
+    "add_evidence": {
+        "profile": "uai.agent.final-report.v1",
+        "body": {"outcome": "completed", "summary": "other work", "evidence": []},
+    },
+}
+"""Bodies of routes that take something else than a declaration."""
 
 OBJECTS: Final = tuple(row for row in ROUTES if "{id}" in row and "profiles" not in row)
 NOBODYS_ID: Final = "01890a5d-ac96-774b-bcce-b302099a8057"
@@ -96,8 +124,8 @@ class Town:
             if name == row:
                 path = re.sub(r"\{\w+\}", value, path)
         content: dict[str, Any] = {}
-        if endpoint.name == "request_consent":
-            content["json"] = CONSENT
+        if endpoint.name in SPECIAL:
+            content["json"] = SPECIAL[endpoint.name]
         elif endpoint.request:
             content["json"] = load_catalog().examples[PROFILE_OF_LEVEL[Level.L2]]
         headers = {**self.hands[caller], **({"idempotency-key": f"once-{CALLERS.index(caller)}"} if content else {})}
@@ -148,6 +176,20 @@ async def has_an_effect(client: httpx.AsyncClient, own: Mapping[str, str]) -> st
     return str(shown.headers["uaix-decision"])
 
 
+async def has_begun(client: httpx.AsyncClient, own: Mapping[str, str]) -> str:
+    """Let an agent begin a task and return its id."""
+    begun = await client.post(f"{PREFIX}/tasks", json=SPECIAL["begin_task"], headers={**own, "idempotency-key": "t-1"})
+    assert begun.status_code == 201, begun.text
+    return str(begun.json()["task_id"])
+
+
+async def has_handed_in(client: httpx.AsyncClient, own: Mapping[str, str]) -> str:
+    """Let an agent hand in evidence and return its id."""
+    handed = await client.post(f"{PREFIX}/evidence?kind=provenance", content=b"built here", headers=own)
+    assert handed.status_code == 201, handed.text
+    return str(handed.json()["id"])
+
+
 async def is_given_consent(built: House, client: httpx.AsyncClient, own: Mapping[str, str]) -> tuple[str, str, str]:
     """Let an agent ask three times, a person approve once, and return the two that wait and the approval."""
     ids = []
@@ -194,6 +236,11 @@ async def town(folder: Path, database_url: str) -> AsyncIterator[Town]:
                 "GET /memory/proposals/{id}": await files_memory(client, own),
                 "GET /effects/{id}": (effect_id := await has_an_effect(client, own)),
                 "POST /effects/{id}/settle": effect_id,
+                "GET /tasks/{id}": (task_id := await has_begun(client, own)),
+                "POST /tasks/{id}/status": task_id,
+                "POST /tasks/{id}/final-report": task_id,
+                "GET /evidence/{id}": (evidence_id := await has_handed_in(client, own)),
+                "DELETE /evidence/{id}": evidence_id,
             }
             yield Town(built, client, hands, objects)
 

@@ -44,6 +44,8 @@ WHOLE = {
     "capability": VALID["L6"]["message"]["body"],
     "negotiation": VALID["negotiation"]["message"]["body"],
     "error": VALID["error"]["message"]["body"],
+    "task-status": VALID["task-status"]["message"]["body"],
+    "final-report": VALID["final-report"]["message"]["body"],
     "entry": {
         "v": 1,
         "epoch": 1,

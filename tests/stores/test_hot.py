@@ -17,6 +17,9 @@ from negotiator.store.rows import (
     APPROVAL_USE,
     CONSENT_REQUEST,
     CREDENTIAL,
+    EVIDENCE,
+    EVIDENCE_ISSUER,
+    EVIDENCE_LINK,
     FACTOR,
     INTENT,
     KEY_USE,
@@ -28,6 +31,7 @@ from negotiator.store.rows import (
     SIGNING_KEY,
     SITE_CREDENTIAL,
     STORED_ANSWER,
+    TASK,
 )
 from negotiator.store.schema import migrate
 from tests.support.databases import KINDS, new_database
@@ -39,8 +43,11 @@ from tests.support.stores import (
     approval,
     consent_request,
     credential,
+    evidence,
+    evidence_link,
     factor,
     intent,
+    issuer,
     key_use,
     negotiation,
     password,
@@ -50,6 +57,7 @@ from tests.support.stores import (
     signing_key,
     site_credential,
     stored_answer,
+    task,
 )
 
 AT = "2026-05-04T03:02:01.000006Z"
@@ -79,6 +87,13 @@ COOLING = {
 }  # fmt: skip
 HOLDING = {"of_approval": "v1", "of_digest": approval().digest, "of_epoch": 1, "at": AT}
 USE = ApprovalUse(approval_id="v1", decision_id="d1", used_at=START)
+TASK_CHANGE = {
+    "of_task": "t1", "old_state": "accepted", "new_state": "closed", "new_progress": None, "new_note": "",
+    "new_outcome": "completed", "new_report_id": "", "new_changed_at": AT, "new_due_at": None, "new_ended_at": AT,
+}  # fmt: skip
+THING = {"of_evidence": evidence().evidence_id}
+ATTESTED = evidence_link(origin="attested", issuer_id="i1", uploader="host:ana")
+CLAIMED = {"subject": "agent:a1", "kind": "provenance"}
 
 SCRIPT = [
     ("ADD_PROJECT", {"project_id": "site", "created_at": AT}),
@@ -213,6 +228,44 @@ SCRIPT = [
     ("ADD_PROPOSAL", PROPOSAL.to_row("site", proposal())),
     ("PROPOSAL", SITE | {"of_proposal": "p1"}),
     ("PROPOSALS_OF_SUBJECT", SITE | {"subject": "agent:a1"}),
+    ("ADD_TASK", TASK.to_row("site", task())),
+    ("ADD_TASK", TASK.to_row("site", task("t2"))),
+    ("TASK", SITE | {"of_task": "t1"}),
+    ("TASK_OF_DECISION", SITE | {"of_decision": "d9"}),
+    ("TASKS", SITE),
+    ("TASKS_OF_SUBJECT", SITE | {"subject": "agent:a1"}),
+    ("COUNT_OPEN_TASKS", SITE | {"subject": "agent:a1"}),
+    ("DUE_TASKS", SITE | {"at": "2026-05-04T03:59:01.000006Z"}),
+    ("CHANGE_TASK", SITE | TASK_CHANGE),
+    ("CHANGE_TASK", SITE | TASK_CHANGE),
+    ("COUNT_OPEN_TASKS", SITE | {"subject": "agent:a1"}),
+    ("FORGET_TASKS", SITE | {"subject": "agent:a1"}),
+    ("TASKS", SITE),
+    ("ADD_EVIDENCE_ISSUER", EVIDENCE_ISSUER.to_row("site", issuer())),
+    ("ADD_EVIDENCE_ISSUER", EVIDENCE_ISSUER.to_row("site", issuer())),
+    ("CLAIM_EVIDENCE_ISSUER", SITE | {"of_key": "i1"}),
+    ("ADD_EVIDENCE", EVIDENCE.to_row("site", evidence())),
+    ("ADD_EVIDENCE", EVIDENCE.to_row("site", evidence())),
+    ("EVIDENCE", SITE | THING),
+    ("ADD_EVIDENCE_LINK", EVIDENCE_LINK.to_row("site", evidence_link())),
+    ("ADD_EVIDENCE_LINK", EVIDENCE_LINK.to_row("site", evidence_link())),
+    ("ADD_EVIDENCE_LINK", EVIDENCE_LINK.to_row("site", ATTESTED)),
+    ("EVIDENCE_LINKS", SITE),
+    ("EVIDENCE_LINKS_OF", SITE | THING | {"subject": "agent:a1"}),
+    ("COUNT_EVIDENCE", SITE | {"uploader": "agent:a1"}),
+    ("COUNT_EVIDENCE", SITE | {"uploader": "nobody"}),
+    ("CLAIM_EVIDENCE", SITE | THING | CLAIMED | {"origin": "attested"}),
+    ("REVOKE_EVIDENCE_ISSUER", SITE | {"of_key": "i1", "at": AT}),
+    ("REVOKE_EVIDENCE_ISSUER", SITE | {"of_key": "i1", "at": AT}),
+    ("CLAIM_EVIDENCE", SITE | THING | CLAIMED | {"origin": "attested"}),
+    ("CLAIM_EVIDENCE", SITE | THING | CLAIMED | {"origin": "self"}),
+    ("EVIDENCE_LINKS_OF", SITE | THING | {"subject": "agent:a1"}),
+    ("EVIDENCE_ISSUERS", SITE),
+    ("DROP_EVIDENCE_LINKS", SITE | THING | {"uploader": "agent:a1"}),
+    ("DROP_UNLINKED_EVIDENCE", SITE | THING),
+    ("DROP_EVIDENCE_LINKS", SITE | THING | {"uploader": "host:ana"}),
+    ("DROP_UNLINKED_EVIDENCE", SITE | THING),
+    ("EVIDENCE", SITE | THING),
     ("ADD_CONSENT_REQUEST", CONSENT_REQUEST.to_row("site", consent_request())),
     ("ADD_CONSENT_REQUEST", CONSENT_REQUEST.to_row("site", consent_request("q2"))),
     ("CONSENT_REQUEST", SITE | {"of_request": "q1"}),

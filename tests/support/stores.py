@@ -11,6 +11,7 @@ from threading import Event, Thread
 from negotiator.ledger import ChainReport, verify_chain
 from negotiator.model.consents import BINDS_OF_SCOPE, Approval, Binding, ConsentRequest, ConsentState
 from negotiator.model.entries import EntryDraft, EntryKind, EntryPosition
+from negotiator.model.evidence import Evidence, EvidenceIssuer, EvidenceLink, evidence_id
 from negotiator.model.facts import AgentFacts, DeclaredFacts
 from negotiator.model.keys import SigningKey
 from negotiator.model.levels import Level
@@ -26,6 +27,7 @@ from negotiator.model.records import (
     SiteCredential,
     StoredAnswer,
 )
+from negotiator.model.tasks import Task, TaskState
 from negotiator.ports import Tx
 from negotiator.store import SqlStore
 
@@ -275,3 +277,37 @@ def approval(approval_id: str = "v1", **changes: object) -> Approval:
         "expires_at": START + timedelta(minutes=15),
     }
     return Approval(**values | changes)  # type: ignore[arg-type]
+
+
+def task(task_id: str = "t1", **changes: object) -> Task:
+    values: dict[str, object] = {
+        "decision_id": "d1",
+        "subject": "agent:a1",
+        "correlation_id": "c-1",
+        "state": TaskState.ACCEPTED,
+        "progress": None,
+        "note": "",
+        "timeout_ms": 60_000,
+        "fallback": "single requests",
+        "outcome": "",
+        "report_id": "",
+        "created_at": START,
+        "changed_at": START,
+        "expires_at": START + timedelta(hours=1),
+        "due_at": START + timedelta(minutes=1),
+        "ended_at": None,
+    }
+    return Task(task_id=task_id, **values | changes)  # type: ignore[arg-type]
+
+
+def evidence(content: bytes = b"what was done") -> Evidence:
+    return Evidence.of(content, "text/plain", START)
+
+
+def evidence_link(content: bytes = b"what was done", **changes: str) -> EvidenceLink:
+    values = {"subject": "agent:a1", "kind": "provenance", "origin": "self", "issuer_id": "", "uploader": "agent:a1"}
+    return EvidenceLink(evidence_id=evidence_id(content), created_at=START, **values | changes)  # type: ignore[arg-type]
+
+
+def issuer(key_id: str = "i1", name: str = "validator") -> EvidenceIssuer:
+    return EvidenceIssuer(key_id=key_id, name=name, public="AA", kinds=("validator_output",), created_at=START)

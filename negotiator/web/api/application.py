@@ -19,11 +19,13 @@ from negotiator.errors import RequestError, UnavailableError
 from negotiator.web.api.consents import ConsentRoutes
 from negotiator.web.api.documents import DocumentRoutes
 from negotiator.web.api.effects import EffectRoutes
+from negotiator.web.api.evidence import EvidenceRoutes
 from negotiator.web.api.negotiations import NegotiationRoutes
 from negotiator.web.api.ports import Site
 from negotiator.web.api.refusals import Refusals
 from negotiator.web.api.resources import BodilessHead, Handler, Resource
 from negotiator.web.api.status import StatusRoutes
+from negotiator.web.api.tasks import TaskRoutes
 from negotiator.web.api.validation import ValidationRoutes
 from negotiator.web.discovery.endpoints import ENDPOINTS, WELL_KNOWN_PATHS, Endpoint
 
@@ -71,11 +73,12 @@ def _routes(site: Site, refusals: Refusals) -> list[Route]:
 def _handlers(site: Site, refusals: Refusals) -> Mapping[str, Handler]:
     documents, status, validation = DocumentRoutes(site), StatusRoutes(site), ValidationRoutes(site)
     negotiations, effects = NegotiationRoutes(site, refusals), EffectRoutes(site)
-    consents = ConsentRoutes(site)
+    consents, evidence, tasks = ConsentRoutes(site), EvidenceRoutes(site), TaskRoutes(site, refusals)
     return {
         **{e.name: documents.handler(e.name) for e in ENDPOINTS if e.kind == "document"},
         "llms": documents.llms,
         "stylesheet": documents.stylesheet,
+        "parity": documents.parity,
         "healthz": status.healthz,
         "readyz": status.readyz,
         "metrics": status.metrics,
@@ -92,6 +95,13 @@ def _handlers(site: Site, refusals: Refusals) -> Mapping[str, Handler]:
         "cancel_consent": consents.cancel_consent,
         "revoke_approval": consents.revoke_approval,
         "approval_receipt": consents.approval_receipt,
+        "begin_task": tasks.begin_task,
+        "task": tasks.task,
+        "task_status": tasks.task_status,
+        "task_report": tasks.task_report,
+        "add_evidence": evidence.add_evidence,
+        "evidence": evidence.evidence,
+        "withdraw_evidence": evidence.withdraw_evidence,
     }
 
 

@@ -10,7 +10,9 @@ from typing import Any, Protocol
 
 from negotiator.errors import RequestError
 from negotiator.model.conditions import Condition
-from negotiator.model.governed import Declared, Presented
+from negotiator.model.evidence import EvidenceLink
+from negotiator.model.governed import Declared, Presented, Refusal
+from negotiator.model.levels import Level
 from negotiator.model.records import SiteCredential
 from negotiator.web.discovery.published import Published
 
@@ -135,6 +137,64 @@ class Consents(Protocol):
         ...
 
 
+class BegunTask(Protocol):
+    """What came of the wish to begin a task; it was recorded, and has a task or a refusal."""
+
+    @property
+    def decision_id(self) -> str: ...
+    @property
+    def level(self) -> Level | None: ...
+    @property
+    def refusal(self) -> Refusal | None: ...
+    @property
+    def replayed(self) -> bool: ...
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the task and where its entry stands."""
+        ...
+
+
+class Tasks(Protocol):
+    """Long tasks, as their agents see them. What belongs to somebody else is `not_found`."""
+
+    async def begin(self, data: bytes, presented: Presented, *, source: str) -> BegunTask:
+        """Decide whether a task may begin, and begin it."""
+        ...
+
+    async def get(self, task_id: str, presented: Presented) -> Mapping[str, Any]: ...
+
+    async def status(self, task_id: str, data: bytes, presented: Presented) -> Mapping[str, Any]:
+        """Take a status message and return the task as it is then."""
+        ...
+
+    async def report(self, task_id: str, data: bytes, presented: Presented) -> Mapping[str, Any]:
+        """Take the final report and return the task as it is then."""
+        ...
+
+
+class HandedEvidence(Protocol):
+    """What became of evidence that was handed in."""
+
+    @property
+    def link(self) -> EvidenceLink: ...
+    @property
+    def new(self) -> bool: ...
+
+
+class Evidences(Protocol):
+    """Evidence, as agents see it. What belongs to somebody else is `not_found`."""
+
+    async def hand_in(
+        self, content: bytes, presented: Presented, *, media_type: str, kind: str, attestation: str
+    ) -> HandedEvidence:
+        """Keep evidence; `kind` and `attestation` may be empty."""
+        ...
+
+    async def get(self, evidence_id: str, presented: Presented) -> Mapping[str, Any]: ...
+
+    async def withdraw(self, evidence_id: str, presented: Presented) -> None: ...
+
+
 class Site(Published, Protocol):
     """Everything that the routes need."""
 
@@ -148,6 +208,15 @@ class Site(Published, Protocol):
     def consents(self) -> Consents: ...
     def ticket_url(self, request_id: str) -> str:
         """Return where a person finds a consent request; the address gives no authority."""
+        ...
+
+    @property
+    def tasks(self) -> Tasks: ...
+    @property
+    def evidence(self) -> Evidences: ...
+    @property
+    def max_evidence_bytes(self) -> int:
+        """The largest evidence; more is 413."""
         ...
 
     @property

@@ -7,6 +7,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -30,6 +32,10 @@ class Refusals:
         """Return the answer to a declaration that was not admitted."""
         refusal = declared.refusal or Refusal(code="refused", detail="the declaration was not admitted")
         return self._pages.refusal(request.scope, refusal, headers=declared_headers(declared))
+
+    def of_refusal(self, request: Request, refusal: Refusal, *, headers: Mapping[str, str]) -> Response:
+        """Return the answer to a command that was decided and refused."""
+        return self._pages.refusal(request.scope, refusal, headers=headers)
 
     async def of_error(self, request: Request, error: Exception) -> Response:
         """Return the answer to a `RequestError` or an `UnavailableError`."""

@@ -26,6 +26,7 @@ from negotiator.web.presented import parse_presented
 
 __all__ = [
     "asked_language",
+    "bounded_body",
     "checked_id",
     "chosen_language",
     "chosen_media",
@@ -97,12 +98,22 @@ def links_of(request: Request, site: Site, language: str = "") -> Links:
 
 
 async def message_body(request: Request, *, max_bytes: int) -> bytes:
-    """Return the bytes of the request's body.
+    """Return the bytes of the request's body, which holds JSON.
 
     Raises:
         RequestError: `unsupported_media_type`, `body_too_large`.
     """
     _check_type(request)
+    return await bounded_body(request, max_bytes=max_bytes)
+
+
+async def bounded_body(request: Request, *, max_bytes: int) -> bytes:
+    """Return the bytes of the request's body, of whatever type.
+
+    Raises:
+        RequestError: `unsupported_media_type` for a content coding; `body_too_large`.
+    """
+    _check_coding(request)
     if _announced_bytes(request) > max_bytes:
         _refuse_size(max_bytes)
     body = bytearray()
@@ -111,6 +122,12 @@ async def message_body(request: Request, *, max_bytes: int) -> bytes:
         if len(body) > max_bytes:
             _refuse_size(max_bytes)
     return bytes(body)
+
+
+def _check_coding(request: Request) -> None:
+    if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
+        message = "send the body without content coding"
+        raise RequestError(message, code="unsupported_media_type")
 
 
 def _check_type(request: Request) -> None:

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from negotiator.model.obligations import EVIDENCE_KINDS
+from negotiator.model.tasks import TaskState
+
 __all__ = ["HEADERS", "PROBLEM", "SCHEMAS", "SECURITY_SCHEMES", "reference"]
 
 Json = dict[str, Any]
@@ -15,6 +18,7 @@ Json = dict[str, Any]
 _TEXT: Json = {"type": "string"}
 _TIME: Json = {"type": "string", "format": "date-time"}
 _UUID: Json = {"type": "string", "format": "uuid"}
+_EVIDENCE_ID: Json = {"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"}
 _LEVEL: Json = {"type": "string", "enum": ["L0", "L1", "L2", "L3", "L4", "L5", "L6"]}
 
 
@@ -30,6 +34,8 @@ def _list(items: Json) -> Json:
 def _object(required: tuple[str, ...], **properties: Json) -> Json:
     return {"type": "object", "required": list(required), "properties": properties}
 
+
+_COUNTED = _object(("said", "shown"), said={"type": "integer"}, shown={"type": "integer"})
 
 SCHEMAS: Json = {
     "Obligation": _object(
@@ -125,6 +131,59 @@ SCHEMAS: Json = {
         ("receipt", "signature"),
         receipt={"type": "object"},
         signature={"type": "string", "description": "compact JWS; its payload is the receipt (RFC 8785)"},
+    ),
+    "TaskRequest": _object(
+        ("correlation_id", "expires_at", "timeout_ms", "fallback"),
+        correlation_id=_TEXT,
+        expires_at=_TIME,
+        timeout_ms={"type": "integer", "minimum": 1},
+        fallback=_TEXT,
+    ),
+    "Task": _object(
+        ("task_id", "state", "correlation_id", "expires_at", "timeout_ms", "fallback"),
+        task_id=_UUID,
+        state={"type": "string", "enum": [state.value for state in TaskState]},
+        progress={"type": ["integer", "null"], "minimum": 0, "maximum": 100},
+        note=_TEXT,
+        correlation_id=_TEXT,
+        timeout_ms={"type": "integer"},
+        fallback=_TEXT,
+        outcome={"type": ["string", "null"]},
+        final_report={"type": ["string", "null"]},
+        decision_id=_UUID,
+        created_at=_TIME,
+        changed_at=_TIME,
+        expires_at=_TIME,
+        due_at={"type": ["string", "null"]},
+        ended_at={"type": ["string", "null"]},
+        status_url=_TEXT,
+        final_report_url=_TEXT,
+    ),
+    "EvidenceLink": _object(
+        ("id", "kind", "origin"),
+        id=_EVIDENCE_ID,
+        kind={"type": "string", "enum": list(EVIDENCE_KINDS)},
+        origin={"type": "string", "enum": ["system", "attested", "self"]},
+        about=_TEXT,
+        created_at=_TIME,
+    ),
+    "Parity": _object(
+        (),
+        pages=_list(_object(("page", "twin", "record"), page=_TEXT, twin=_TEXT, record=_TEXT)),
+        page=_object(("url", "sha256"), url=_TEXT, sha256=_TEXT),
+        twin=_object(("url", "sha256"), url=_TEXT, sha256=_TEXT),
+        page_is={"type": "string", "enum": ["whole", "summary"]},
+        agrees={"type": "boolean"},
+        sentences=_COUNTED,
+        details=_COUNTED,
+        differences=_list(_object(("pointer", "value"), pointer=_TEXT, value=_TEXT)),
+    ),
+    "EvidenceShown": _object(
+        ("id", "media_type", "bytes", "counts_as"),
+        id=_EVIDENCE_ID,
+        media_type=_TEXT,
+        bytes={"type": "integer"},
+        counts_as=_list(reference("schemas", "EvidenceLink")),
     ),
     "Health": _object(
         ("status",),

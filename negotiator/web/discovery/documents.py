@@ -24,7 +24,7 @@ from negotiator.web.discovery.openapi import describe
 from negotiator.web.discovery.published import Published
 from negotiator.web.discovery.representations import from_json
 
-__all__ = ["DOCUMENTS", "Builder", "alone"]
+__all__ = ["DOCUMENTS", "SUMMARISED", "Builder", "alone"]
 
 Builder: TypeAlias = Callable[[Published, Links, Mapping[str, str]], dict[str, Any]]
 
@@ -195,6 +195,8 @@ def openapi(site: Published, links: Links, _parameters: Mapping[str, str]) -> di
     messages = {
         "Message": envelope,
         "CapabilityMessage": _message(envelope, links.to("schema", name="capability")),
+        "TaskStatusMessage": _message(envelope, links.to("schema", name="task-status")),
+        "FinalReportMessage": _message(envelope, links.to("schema", name="final-report")),
         "NegotiationMessage": _message(envelope, links.to("schema", name="negotiation")),
         "Problem": {"$ref": links.to("schema", name="error")},
     }
@@ -225,6 +227,10 @@ DOCUMENTS: Mapping[str, Builder] = MappingProxyType(
     }
 )
 """Every document by the name of its row in the route table."""
+
+
+SUMMARISED = frozenset({"openapi"})
+"""Documents whose pages are a summary of them: what only machines need is left to the twin."""
 
 
 def alone(name: str, value: dict[str, Any], media_type: str) -> Any:  # noqa: ANN401 - any JSON value

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from negotiator.model.levels import Level
+from negotiator.model.obligations import EVIDENCE_KINDS
 from negotiator.web.languages import LANGUAGES
 
 __all__ = [
@@ -112,6 +113,8 @@ LANGUAGE = Parameter("lang", "the language of sentences for people, instead of A
 
 _STRICT = Parameter("strict", "demand all eighteen body fields", ("0", "1"))
 _PROFILE = Parameter("profile", "check against this profile id instead of the message's own")
+_PAGE = Parameter("page", "the path of one page; without it, the list of records")
+_KIND = Parameter("kind", "what it is evidence of; a final report says so itself", EVIDENCE_KINDS)
 _MESSAGE_TYPES = (JSON, KEYLESS_JSON, "application/*+json")
 _MESSAGES_OUT = (JSON, KEYLESS_JSON)
 
@@ -226,6 +229,18 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         level=Level.L0,
         media=("text/plain",),
         problems=(400,),
+    ),
+    Endpoint(
+        name="parity",
+        method="GET",
+        path="/parity",
+        kind="status",
+        summary="What each of these pages shows of its JSON twin, with the digests of both",
+        level=Level.L2,
+        response="Parity",
+        media=(JSON,),
+        problems=(400, 404),
+        query=(_PAGE,),
     ),
     Endpoint(
         name="stylesheet",
@@ -441,6 +456,102 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         response="Receipt",
         media=(JSON,),
         problems=(400, 401, 404, 406),
+    ),
+    Endpoint(
+        name="begin_task",
+        method="POST",
+        path="/tasks",
+        kind="command",
+        summary="Begin a long task that runs at your side; needs an Idempotency-Key",
+        level=Level.L4,
+        auth="required",
+        request="TaskRequest",
+        response="Task",
+        media=(JSON,),
+        accepts=(JSON,),
+        statuses=(201, 200),
+        problems=(400, 401, 403, 406, 413, 415, 422, 429),
+        headers=("UAIX-Decision", "UAIX-Level"),
+    ),
+    Endpoint(
+        name="task",
+        method="GET",
+        path="/tasks/{id}",
+        kind="command",
+        summary="Where one of your own tasks stands",
+        level=Level.L4,
+        auth="required",
+        response="Task",
+        media=(JSON,),
+        problems=(400, 401, 404, 406),
+    ),
+    Endpoint(
+        name="task_status",
+        method="POST",
+        path="/tasks/{id}/status",
+        kind="command",
+        summary="Say where one of your own tasks stands",
+        level=Level.L4,
+        auth="required",
+        request="TaskStatusMessage",
+        response="Task",
+        media=(JSON,),
+        accepts=_MESSAGE_TYPES,
+        problems=(400, 401, 404, 406, 409, 413, 415, 422),
+    ),
+    Endpoint(
+        name="task_report",
+        method="POST",
+        path="/tasks/{id}/final-report",
+        kind="command",
+        summary="Close one of your own tasks with its final report, which is kept as evidence",
+        level=Level.L4,
+        auth="required",
+        request="FinalReportMessage",
+        response="Task",
+        media=(JSON,),
+        accepts=_MESSAGE_TYPES,
+        problems=(400, 401, 404, 406, 409, 413, 415, 422),
+    ),
+    Endpoint(
+        name="add_evidence",
+        method="POST",
+        path="/evidence",
+        kind="command",
+        summary="Hand in evidence, signed by others in UAIX-Attestation or your own; name it in UAIX-Evidence",
+        level=Level.L3,
+        auth="required",
+        request="Evidence",
+        response="EvidenceLink",
+        media=(JSON,),
+        accepts=("*/*",),
+        statuses=(201, 200),
+        problems=(400, 401, 403, 406, 409, 413, 415, 422),
+        query=(_KIND,),
+    ),
+    Endpoint(
+        name="evidence",
+        method="GET",
+        path="/evidence/{id}",
+        kind="command",
+        summary="What evidence counts for you as, by its id",
+        level=Level.L3,
+        auth="required",
+        response="EvidenceShown",
+        media=(JSON,),
+        problems=(400, 401, 404, 406),
+    ),
+    Endpoint(
+        name="withdraw_evidence",
+        method="DELETE",
+        path="/evidence/{id}",
+        kind="command",
+        summary="Take back evidence that you have handed in; it counts for nothing from then on",
+        level=Level.L3,
+        auth="required",
+        media=(),
+        statuses=(204,),
+        problems=(400, 401, 404),
     ),
 )
 """Every route, in the order in which it is listed; literal paths stand before the patterns that would match them."""

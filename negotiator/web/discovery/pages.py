@@ -106,6 +106,7 @@ class Pages:
             section=_SECTIONS.get(name, name),
             navigation=[(target, label, links.to(target)) for target, label in NAVIGATION.items()],
             support_boundary=support_boundary,
+            twin=links.to(name, **reading.parameters),
             language=reading.language,
             languages=[(tag, own, links.spoken(tag).to(name, **reading.parameters)) for tag, own in LANGUAGES.items()],
         )
